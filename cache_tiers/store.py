@@ -35,13 +35,16 @@ class PrefetchResult:
     lookup_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CPUTierStats:
     """Occupancy of the CPU tier: sizes in bytes, counts since the start.
 
     evicted_blocks: blocks that made room for others.
-    lost_blocks: evicted blocks that no lower tier was known to have. Always 0 without a lower tier.
+    lost_blocks: evicted blocks that no lower tier was known to have, without dropped ones. Always 0 without a lower
+        tier.
     held_blocks: blocks in the tier, by owner.
+    deferred_blocks: blocks in the tier that are not to be written to the lower tiers yet.
+    dropped_blocks: deferred blocks that left the tier without being written.
     """
 
     used_bytes: int = 0
@@ -49,6 +52,8 @@ class CPUTierStats:
     evicted_blocks: int = 0
     lost_blocks: int = 0
     held_blocks: Mapping[Owner, int] = field(default_factory=dict)
+    deferred_blocks: int = 0
+    dropped_blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,22 @@ class KVTierStore(Protocol):
     def contains(self, key: BlockKey) -> bool:
         """Return True if the CPU tier holds `key` and it is readable now."""
 
-    def commit(self, keys: Sequence[BlockKey]) -> None:
-        """Publish reserved slots whose bytes are complete, and begin to write them to the lower tiers."""
+    def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
+        """Publish reserved slots whose bytes are complete, and begin to write them to the lower tiers.
+
+        deferred: write the blocks only once `admit` or `write_deferred` begins to. They are lost if they leave host
+            memory before. Without effect if blocks do not stay there.
+        """
+
+    @property
+    def num_deferred(self) -> int:
+        """Number of deferred blocks in host memory."""
+
+    def admit(self, keys: Sequence[BlockKey]) -> None:
+        """Write those of the blocks that are deferred."""
+
+    def write_deferred(self) -> None:
+        """Begin to write some of the deferred blocks, unless enough are being written."""
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """Return reserved slots that were not written."""
@@ -193,7 +212,9 @@ class KVTierStore(Protocol):
         """Check that each lock and each reserved slot has an owner, while no prefetch and no copy is in flight."""
 
     def flush(self, timeout: float) -> bool:
-        """Block until the lower tiers have received and erased all they should. Return False after `timeout` seconds.
+        """Block until the lower tiers have received and erased all they should, deferred blocks included.
+
+        Return False after `timeout` seconds.
 
         Must not be called from the loop's thread.
         """

@@ -61,13 +61,13 @@ class Rig:
 
     store: TierStore
 
-    def put(self, names: Sequence[BlockKey]) -> list[BlockKey]:
+    def put(self, names: Sequence[BlockKey], *, deferred: bool = False) -> list[BlockKey]:
         """Write blocks as the engine would. Return the keys that the store accepted."""
         slots = self.store.reserve(names)
         for slot in slots:
             self.store.pool[slot.offset : slot.offset + BLOCK] = payload(slot.key)
         taken = [slot.key for slot in slots]
-        self.store.commit(taken)
+        self.store.commit(taken, deferred=deferred)
         return taken
 
     def fetch(self, names: Sequence[BlockKey], *, lower: bool = True, timeout: float = 20.0) -> PrefetchResult:

@@ -316,6 +316,7 @@ class Turns:
                 num_marked=len(draft.prompt.ids) if draft.is_marked else 0,
                 promise=self._gate.promise(draft.wanted_promise, len(draft.prompt.ids)),
                 progress_every=draft.progress_every,
+                is_stored=draft.is_kept,
             ),
             rename=rename,
         )

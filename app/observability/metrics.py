@@ -303,6 +303,14 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
             ),
             written,
         )
+        yield GaugeMetricFamily(
+            "ebb_kv_deferred_blocks",
+            "Number of blocks in CPU memory that wait for a use before they are written to a tier below",
+            tiers.cpu.deferred_blocks,
+        )
+        yield CounterMetricFamily(
+            "ebb_kv_dropped_blocks", "Number of deferred blocks that were evicted unwritten", tiers.cpu.dropped_blocks
+        )
         stores = {CPU.id: stats.tiers.cpu_store_seconds} | {tier: each.store_seconds for tier, each in lower}
         yield _histograms("ebb_tier_store_seconds", "Seconds that writing one block takes, by tier", "tier", stores)
         lookups = {tier: each.lookup_seconds for tier, each in lower}

@@ -86,6 +86,7 @@ async def answer(
             num_marked=round(fields.marked_share * len(prompt)),
             promise=gate_of(request).promise(fields.wanted_promise, len(prompt)),
             progress_every=fields.progress_every,
+            is_stored=False,
         ),
         rename=fields.client_field,
     )

@@ -6,9 +6,11 @@ from typing import Protocol
 
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.cpu.shared_pool import SharedPool
+from cache_tiers.cpu_store.deferred_blocks import DeferredBlocks
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey
+from cache_tiers.owners.owners import Owners
 
 
 class NoRoomError(Exception):
@@ -35,7 +37,9 @@ class Fetch(Protocol):
 
 
 class BlockMemory(Protocol):
-    """Blocks in host memory. Calls come from one thread and return without waiting for a lower tier.
+    """Blocks in host memory. Calls return without waiting for a lower tier.
+
+    They come from one thread, except for `lock`, `unlock` and `drop`.
 
     shared_pool: the pool's name for other processes; None if the pool is private.
     """
@@ -59,8 +63,8 @@ class BlockMemory(Protocol):
         Raise NoRoomError.
         """
 
-    def commit(self, keys: Sequence[BlockKey]) -> None:
-        """Publish reserved slots, and begin to write them to the lower tiers."""
+    def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
+        """Publish reserved slots, and begin to write them to the lower tiers, unless they are to be deferred."""
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """Return reserved slots that were not written."""
@@ -99,12 +103,14 @@ class BlockMemory(Protocol):
 class Evictions:
     """Order of eviction, and counts of evicted blocks. The memory calls `note` with its own lock held.
 
+    deferred: blocks that are not to be written to the lower tiers yet.
     num_evicted: blocks evicted since the start.
-    num_lost: evicted blocks that no lower tier was known to have. Always 0 without a lower tier.
+    num_lost: evicted blocks that no lower tier was known to have, without deferred ones. Always 0 without a lower tier.
     """
 
-    def __init__(self, index: EvictionIndex, lower: LowerTiers) -> None:
+    def __init__(self, index: EvictionIndex, lower: LowerTiers, owners: Owners) -> None:
         self.index = index
+        self.deferred = DeferredBlocks(owners)
         self.num_evicted = 0
         self.num_lost = 0
         self._lower = lower
@@ -113,7 +119,7 @@ class Evictions:
         """Count blocks that made room for others."""
         self.num_evicted += len(gone)
         if self._lower.tiers:
-            self.num_lost += sum(not self._lower.num_known([key]) for key in gone)
+            self.num_lost += sum(not self._lower.num_known([key]) for key in self.deferred.on_evicted(gone))
 
 
 @dataclass(frozen=True, slots=True)

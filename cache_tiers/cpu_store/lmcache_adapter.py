@@ -81,7 +81,7 @@ class HostMemory:
         """Manage the memory of `l1`. `growing` is that memory if it becomes resident with its use."""
         self._growing = growing
         self._l1 = l1
-        self._evictions = evictions
+        self.evictions = evictions
         self._lower = lower
         memory = l1.get_l1_memory_desc()
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
@@ -107,7 +107,7 @@ class HostMemory:
             self._growing.use(min(capacity, used + needed * self._slot_nbytes))
         missing = needed - (capacity - used) // self._slot_nbytes
         if missing > 0:
-            index = self._evictions.index
+            index = self.evictions.index
             victims = index.pick(missing, self._can_go, owner)
             results = self._l1.delete([object_key(key) for key in victims])
             # A block that was locked after its selection stays in L1, unless it has been removed since.
@@ -115,7 +115,7 @@ class HostMemory:
             index.insert(locked)
             index.remove([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
             with self._lock:
-                self._evictions.note([key for key in victims if results[object_key(key)] is L1Error.SUCCESS])
+                self.evictions.note([key for key in victims if results[object_key(key)] is L1Error.SUCCESS])
 
     def make_for_found(self, found: Sequence[BlockKey]) -> None:
         """Make room for blocks found in a lower tier and promise it to them until `end_promise`."""
@@ -188,8 +188,9 @@ class _LowerAdapter(L2AdapterInterface):  # type: ignore[misc]
 
     def submit_store_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
         task = self._stored.open()
-        nbytes = sum(obj.get_size() for obj in objects)
-        blocks = blocks_of(keys, objects)
+        deferred = self._host_memory.evictions.deferred.turn_of(key.chunk_hash for key in keys)
+        blocks = [block for block in blocks_of(keys, objects) if block.key not in deferred]
+        nbytes = sum(block.payload.nbytes for block in blocks)
         self._lower.put(blocks, lambda stored: self._stored.put(task, L2StoreResult(stored, nbytes if stored else 0)))
         return task
 

@@ -104,11 +104,15 @@ class LMCacheMemory:
             raise NoRoomError
         return self._offset(memory) if memory is not None else None
 
-    def commit(self, keys: Sequence[BlockKey]) -> None:
+    def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
         """See BlockMemory."""
-        # LMCache drops a block as a duplicate if a lower tier delivered it in the meantime: no write will follow.
         if self._lower.tiers:
-            self._lower.announce([key for key in keys if not self.contains(key)])
+            # LMCache drops a block as a duplicate if a lower tier delivered it in the meantime: no write will follow.
+            new = [key for key in keys if not self.contains(key)]
+            if deferred:
+                self._host_memory.evictions.deferred.defer(new, had_turn=False)
+            else:
+                self._lower.announce(new)
         self._l1.finish_write([object_key(key) for key in keys], tag=_WRITER)
 
     def discard(self, keys: Sequence[BlockKey]) -> None:

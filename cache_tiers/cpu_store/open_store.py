@@ -75,7 +75,7 @@ def open_store(
     options = MemoryOptions(size, block_nbytes, max_window, keeps_blocks=keep_in_cpu, shared=shared)
     lower_options = LowerTierOptions(block_nbytes, waiting, seal, owners)
     tiers = LowerTiers([AsyncTier(each, lower_options) for each in lower], owners, off=off)
-    evictions = Evictions(EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners)), tiers)
+    evictions = Evictions(EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners)), tiers, owners)
     try:
         memory = kind.open(options, tiers, evictions)
     except BaseException:

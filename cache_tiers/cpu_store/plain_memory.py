@@ -113,10 +113,12 @@ class PlainMemory:
         with self._lock:
             return None if key in self._slots else self._take_slot(key, _State.WRITING).offset
 
-    def commit(self, keys: Sequence[BlockKey]) -> None:
+    def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
         """See BlockMemory. Each block is written singly, so that it can be evicted as soon as it has been written."""
-        num_writes = 1 if self._lower.tiers else 0
+        num_writes = 1 if self._lower.tiers and not deferred else 0
         with self._lock:
+            if deferred:
+                self._evictions.deferred.defer(keys, had_turn=True)
             slots = [self._slots[key] for key in keys]
             for slot in slots:
                 slot.state = _State.READABLE

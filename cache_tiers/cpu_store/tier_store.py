@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.cpu_store.block_memory import BlockMemory, Evictions, Fetch, NoRoomError
+from cache_tiers.cpu_store.later_writes import LaterWrites
 from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.leak_check import LeakCheck, complete
-from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import TierMiss
 from cache_tiers.lower.promise import Promised, PromiseTerms
@@ -17,8 +17,6 @@ from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.store import CPUTierStats, HostSlot, PrefetchResult, StoreStats
 from cache_tiers.tier import CPU, TierId
-
-_REWRITE_AT_ONCE = 8
 
 # Number of looks after which read locks count as leaked, and the seconds between two looks.
 _LOOKS_AT_LOCKS = 20
@@ -60,8 +58,7 @@ class TierStore:
         self._handles = itertools.count()
         self._looked_up: Mailbox[int] = Mailbox(lambda: None)
         self._promised: Mailbox[Promised] = Mailbox(lambda: None)
-        self._rewriting: list[BlockKey] = []
-        self._rewritten: Mailbox[bool] = Mailbox(lambda: None)
+        self._later = LaterWrites(lower, memory, evictions.deferred, keeps_in_cpu=keeps_in_cpu)
         self._erased: Mailbox[tuple[Sequence[BlockKey], bool]] = Mailbox(lambda: None)
 
     @property
@@ -98,10 +95,23 @@ class TierStore:
         """See KVTierStore."""
         return self.memory.contains(key)
 
-    def commit(self, keys: Sequence[BlockKey]) -> None:
+    def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
         """See KVTierStore. Raise ValueError for a key that is not reserved."""
         self._book.end_write(keys)
-        self.memory.commit(keys)
+        self.memory.commit(keys, deferred=deferred and self.keeps_in_cpu and bool(self._lower.tiers))
+
+    @property
+    def num_deferred(self) -> int:
+        """See KVTierStore."""
+        return len(self._evictions.deferred)
+
+    def admit(self, keys: Sequence[BlockKey]) -> None:
+        """See KVTierStore."""
+        self._later.admit(keys)
+
+    def write_deferred(self) -> None:
+        """See KVTierStore."""
+        self._later.write_deferred()
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raise ValueError for a key that is not reserved."""
@@ -109,24 +119,8 @@ class TierStore:
         self.memory.discard(keys)
 
     def write_missed(self, *, begin: bool) -> bool:
-        """See KVTierStore. One batch is written at a time, read-locked until its result arrives."""
-        if self._rewriting and self._rewritten.take_all():
-            self.memory.unlock(self._rewriting)
-            if not self.keeps_in_cpu:
-                self.memory.drop(self._rewriting)
-            self._rewriting = []
-        if begin and not self._rewriting:
-            missed = self._lower.take_missed(_REWRITE_AT_ONCE)
-            if missed is not None:
-                self._begin_rewrite(*missed)
-        return bool(self._rewriting) or self._lower.num_missed > 0 or self._lower.may_miss_more
-
-    def _begin_rewrite(self, tier: AsyncTier, missed: Sequence[bytes]) -> None:
-        blocks = self.memory.lock([BlockKey(key) for key in missed])
-        if blocks:
-            self._rewriting = [BlockKey(block.key) for block in blocks]
-            batch = self._rewritten.open()
-            tier.put(blocks, lambda stored: self._rewritten.put(batch, stored))
+        """See KVTierStore."""
+        return self._later.write_missed(begin=begin)
 
     # Lookups
 
@@ -235,7 +229,10 @@ class TierStore:
 
     def clear_cpu(self) -> bool:
         """See KVTierStore."""
-        return self.memory.clear()
+        is_empty = self.memory.clear()
+        deferred = self._evictions.deferred
+        deferred.forget([key for key in deferred.oldest(len(deferred)) if not self.memory.contains(key)])
+        return is_empty
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         """See KVTierStore.
@@ -243,6 +240,7 @@ class TierStore:
         The memory keeps a block until its writes to the lower tiers have ended, so no write of a dropped block can be
         in flight.
         """
+        self._evictions.deferred.forget(keys)
         arriving = {key for prefetch in self._prefetches.values() if prefetch.fetch for key in prefetch.rest}
         stay = {*self.memory.drop([key for key in keys if key not in arriving])} | arriving
         busy = [key for key in keys if key in stay]
@@ -282,7 +280,15 @@ class TierStore:
         # A staging pool is not a tier.
         used, capacity = self.memory.usage if self.keeps_in_cpu else (0, 0)
         held = self._evictions.index.held if self.keeps_in_cpu else {}
-        cpu = CPUTierStats(used, capacity, self._evictions.num_evicted, self._evictions.num_lost, held)
+        cpu = CPUTierStats(
+            used_bytes=used,
+            capacity_bytes=capacity,
+            evicted_blocks=self._evictions.num_evicted,
+            lost_blocks=self._evictions.num_lost,
+            held_blocks=held,
+            deferred_blocks=len(self._evictions.deferred),
+            dropped_blocks=self._evictions.deferred.num_dropped,
+        )
         return StoreStats(cpu, self._lower.stats())
 
     def check(self) -> None:
@@ -298,14 +304,14 @@ class TierStore:
         # LMCache locks the blocks of a write before it counts the write, on a separate thread, so a single look may
         # come in between.
         for _ in range(_LOOKS_AT_LOCKS):
-            if self._rewriting or not self.memory.are_locked(locked):
+            if self._later.num_writing or not self.memory.are_locked(locked):
                 return
             yield _BETWEEN_LOOKS_SECONDS
         raise AssertionError("read locks without a reader")
 
     def flush(self, timeout: float) -> bool:
         """See KVTierStore. Also return False if a lower tier refused or lost a block while the caller waited."""
-        return self._lower.flush(timeout)
+        return self._later.flush(timeout)
 
     def close(self) -> None:
         """See KVTierStore. The pool is freed: no view of it may be used afterwards."""

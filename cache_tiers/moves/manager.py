@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from cache_tiers.leak_check import LeakCheck
+from cache_tiers.moves.admission import Admission
 from cache_tiers.moves.fetches import Fetches
 from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.moves.loads import LoadOutcome, Loads
@@ -40,6 +41,7 @@ class TierManager:
 
     loads, stores: copies to and from the device.
     promises: chains that a lower tier is to keep.
+    admission: decides which deferred blocks are written to the lower tiers.
     cost: decides when a load is no longer worth its wait. Blocks that arrive later stay in the CPU tier.
     rest: seconds without a computed step before blocks go down on their own. A client that continues the conversation
         immediately after an answer should not find the machine copying.
@@ -72,6 +74,7 @@ class TierManager:
         self.loads = Loads(store, cost, self._fetches, self._warming, job_ids, clock=clock)
         self.stores = Stores(store, owners, job_ids, clock=clock, rest=rest)
         self.promises = Promises(store, clock=clock)
+        self.admission = Admission(self.stores, owners)
 
     def succeed(self, former: "TierManager") -> None:
         """Take over the store from a manager whose state is in doubt. No copy of that manager may be in flight.
@@ -163,11 +166,11 @@ class TierManager:
         self._erase()
         return outcomes
 
-    def offer(self, key: BlockKey, block_id: int) -> bool:
-        """Copy a full block down, now or once there is room. Return whether the block still has to wait."""
+    def offer(self, key: BlockKey, block_id: int, *, deferred: bool | None = None) -> bool:
+        """See `Stores.offer`."""
         self._erasing.discard(key)
         self._note_use([key])
-        return self.stores.offer(key, block_id)
+        return self.stores.offer(key, block_id, deferred=deferred)
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Remove blocks from the tiers below: now, or once the copy, load or write that uses them has ended.

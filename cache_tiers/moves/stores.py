@@ -1,10 +1,11 @@
 """Stores of full KV blocks from the device into the tiers below.
 
 A store that the CPU tier refuses, or whose copy fails, is retried for as long as the block is on the device. A store
-that a lower tier missed while it was unavailable is retried for as long as the block is in host memory.
+that a lower tier missed while it was unavailable is retried for as long as the block is in host memory. A deferred
+block goes to host memory, and to the lower tiers once a request finds it, or after a longer rest.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
@@ -17,6 +18,8 @@ from cache_tiers.transfer import Direction, TransferJob, TransferResult
 
 STORE_RETRY_SECONDS = 0.1
 REWRITE_SECONDS = 0.1
+IDLE_SECONDS = 5.0
+"""Seconds without a computed step after which deferred blocks are written."""
 MAX_UNTAKEN = 1 << 12
 
 
@@ -39,6 +42,8 @@ class Stores:
         self._clock = clock
         self._rest = rest
         self._jobs: dict[int, BlockKey] = {}
+        self._deferred: set[BlockKey] = set()
+        """Of the blocks that wait or are being copied, those that are to be deferred."""
         self._unstored: FairLine[BlockKey, int] = FairLine(owners)
         self._hasty: set[BlockKey] = set()
         self._untaken: RecentKeys[bool] = RecentKeys(MAX_UNTAKEN, owners)
@@ -47,20 +52,36 @@ class Stores:
         self._retry_at = 0.0
         self._rewrite_at = 0.0
         self._rested_at = 0.0
+        self._idle_at = 0.0
 
     def succeed(self, former: "Stores") -> None:
         """Take over the counts of a predecessor whose state is in doubt."""
         self.seconds, self.num_copied = former.seconds, former.num_copied
 
-    def offer(self, key: BlockKey, block_id: int) -> bool:
-        """Copy a full block down, now or once there is room. Return whether the block still has to wait."""
+    def offer(self, key: BlockKey, block_id: int, *, deferred: bool | None = None) -> bool:
+        """Copy a full block down, now or once there is room. Return whether the block still has to wait.
+
+        deferred: keep the block from the lower tiers until `admit`, or until the machine is idle. None: as in the
+            earlier offer, if its copy failed.
+        """
         if self.has_taken(key) and not self._store.contains(key):
             self._unstored.add(owner_of(key), key, block_id)
+            if deferred:
+                self._deferred.add(key)
+        if deferred is False:
+            self.admit([key])
         return not self.has_taken(key)
 
+    def admit(self, keys: Sequence[BlockKey]) -> None:
+        """Write blocks to the lower tiers that were deferred, now or once they are in host memory."""
+        self._deferred.difference_update(keys)
+        self._store.admit(keys)
+
     def hasten(self, keys: Iterable[BlockKey]) -> None:
-        """Copy those of `keys` that wait with the next steps, whatever else these compute."""
-        self._hasty.update(key for key in keys if not self.has_taken(key))
+        """Copy those of `keys` that wait with the next steps, whatever else these compute, and write them below."""
+        wanted = list(keys)
+        self._hasty.update(key for key in wanted if not self.has_taken(key))
+        self.admit(wanted)
 
     @property
     def num_hasty(self) -> int:
@@ -70,6 +91,7 @@ class Stores:
     def forget(self, key: BlockKey) -> None:
         """Give up the store of `key`, whose device block is about to be overwritten."""
         self._hasty.discard(key)
+        self._deferred.discard(key)
         if self._unstored.remove(owner_of(key), key) is not None:
             self._untaken.note([key], value=True)
 
@@ -110,7 +132,8 @@ class Stores:
 
     def on_computed(self) -> None:
         """Note that a step was computed, which restarts the rest period."""
-        self._rested_at = self._clock() + self._rest
+        now = self._clock()
+        self._rested_at, self._idle_at = now + self._rest, now + IDLE_SECONDS
 
     def take(self, limit: int, *, at_rest: bool) -> list[tuple[BlockKey, TransferJob | None]]:
         """Take at most `limit` copies for the next step. The caller pins each device block until its job's result.
@@ -138,6 +161,7 @@ class Stores:
             elif self._store.contains(turn.key):
                 self._unstored.remove(turn.owner, turn.key)
                 self._hasty.discard(turn.key)
+                self._deferred.discard(turn.key)
                 jobs.append((turn.key, None))
             else:
                 refused.add(turn.owner)
@@ -151,11 +175,13 @@ class Stores:
         return jobs
 
     def write_missed(self) -> None:
-        """Write blocks again that a lower tier missed, at intervals and at rest."""
+        """Write blocks again that a lower tier missed, and deferred ones, at intervals and at rest."""
         now = self._clock()
         begin = now >= self._rewrite_at and now >= self._rested_at
         if begin:
             self._rewrite_at = now + REWRITE_SECONDS
+            if now >= self._idle_at and self._store.num_deferred:
+                self._store.write_deferred()
         self._store.write_missed(begin=begin)
 
     def is_store(self, job_id: int) -> bool:
@@ -168,12 +194,18 @@ class Stores:
         is_erased: whether a block must not become visible.
         """
         key = self._jobs.pop(result.job_id)
-        wanted = result.error is None and not is_erased(key)
+        erased = is_erased(key)
+        wanted = result.error is None and not erased
         self.seconds.observe(result.seconds)
         self.num_copied += result.error is None
         if result.error is not None:
             self._retry_at = self._clock() + STORE_RETRY_SECONDS
-        (self._store.commit if wanted else self._store.discard)([key])
+        if wanted:
+            self._store.commit([key], deferred=key in self._deferred)
+        else:
+            self._store.discard([key])
+        if result.error is None or erased:
+            self._deferred.discard(key)
         return key
 
     @property
@@ -199,4 +231,5 @@ class Stores:
         times += (
             [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self._store.write_missed(begin=False) else []
         )
+        times += [max(self._rewrite_at - now, self._idle_at - now, 0.0)] if self._store.num_deferred else []
         return min(times, default=None)

@@ -17,6 +17,9 @@ class GenerateRequest:
     produced: the beginning of the answer, if another process generated it. The stream yields only what follows.
     keep_kv: whether other requests may find the KV that this one computes. If False, the request reuses cached KV
         without changing it.
+    is_stored: whether the request belongs to a stored conversation, which is likely to continue. The tiers below CPU
+        memory receive the KV of such a request at once, and of others once another request finds it, or once the engine
+        is idle, apart from what the client marked.
     on_place: called when the request gets its place in the batch. The callback must not raise, and hardly block.
     num_answers: number of answers to the prompt, which is computed once.
     num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
@@ -34,6 +37,7 @@ class GenerateRequest:
     urgency: Urgency = NORMAL
     produced: Sequence[int] = ()
     keep_kv: bool = True
+    is_stored: bool = True
     on_place: Callable[[], None] | None = None
     num_answers: int = 1
     num_marked: int = 0

@@ -23,10 +23,10 @@ class BlockManager:
         # Sources of copies in flight, by target block id. A target can have several: if its owner finishes, the block
         # can be the target of another copy before the first one is over.
         self._copied: dict[int, list[KVCacheBlock]] = {}
-        self._on_partial: Callable[[KVCacheBlock], None] = lambda _: None
+        self._on_partial: Callable[[Request, KVCacheBlock], None] = lambda _, __: None
 
-    def watch_partials(self, on_partial: Callable[[KVCacheBlock], None]) -> None:
-        """Set the callback that receives each partly filled block that a request leaves, before others can take it."""
+    def watch_partials(self, on_partial: Callable[[Request, KVCacheBlock], None]) -> None:
+        """Set the callback that receives each request that leaves a partly filled block, before others can take it."""
         self._on_partial = on_partial
 
     @property
@@ -213,6 +213,6 @@ class BlockManager:
             # Until a copy into the block has ended, the block cannot be found: the copy may fail.
             unshared = block.key is None and block.ref_count == 1 and block.block_id not in self._copied
             if unshared and self.pool.publish_partial(block, request.key_before(full), partial_ids):
-                self._on_partial(block)
+                self._on_partial(request, block)
         self.shrink(request, 0)
         request.num_published_blocks = 0

@@ -152,6 +152,7 @@ class Processor:
             promise=request.promise,
             moves_at=len(request.produced) + 1 if request.hands_over else None,
             keeps_kv=keeps_kv,
+            is_stored=request.is_stored,
             mask=self._mask(sampling, prompt, request.tenant),
             on_place=request.on_place,
         )

@@ -108,6 +108,7 @@ class StoredPrefixes:
         tiers = self._tiers_of(scheduler)
         if tiers is None or tiers.store.link_speed() is None:
             return None
+        tiers.stores.admit(keys)
         return tiers.store.num_known_below(keys) == len(keys)
 
     def _last_keys(self, prefixes: Sequence[Sequence[int]], tenant: str) -> list[BlockKey | None]:

@@ -134,7 +134,21 @@ class OffloadConnector:
             size = self._blocks.block_size
             found = request.receipt.cached // size if request.receipt is not None else 0
             chain = request.block_keys[: request.num_published_blocks]
-            self.tiers.touch(chain, min(found, len(chain)), request.marked_blocks(size))
+            found = min(found, len(chain))
+            self.tiers.touch(chain, found, request.marked_blocks(size))
+            # Another answer to the same prompt is not another use of it.
+            found = found if request.sampling.choice == 0 else 0
+            self.tiers.admission.on_used(
+                chain, found, request.num_prompt_tokens // size, at_once=not self._defers(request)
+            )
+
+    def _defers(self, request: Request) -> bool:
+        """Return whether the blocks of a request are kept from the lower tiers until another request finds them.
+
+        Never where another engine reads them from there, or where the client marked the whole prompt.
+        """
+        is_marked = request.num_marked >= request.num_prompt_tokens
+        return not (request.is_stored or is_marked or self._role != "both" or request.moves_at is not None)
 
     def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
         """See TierConnector. Blocks that wait on the device are copied down with the next steps."""
@@ -249,11 +263,11 @@ class OffloadConnector:
                 return None if here is not None and here.num_tokens >= partial.num_tokens else partial
         return None
 
-    def _offer_partial(self, block: KVCacheBlock) -> None:
+    def _offer_partial(self, request: Request, block: KVCacheBlock) -> None:
         assert block.key is not None
         assert block.partial_of is not None
         if self._partials.add(block.partial_of, block.key, block.token_ids):
-            self._offer(block)
+            self._offer(block, deferred=self._defers(request))
 
     def forget_waiting(self, request: Request) -> None:
         """Stop the prefetch of a request that finished before its turn."""
@@ -359,9 +373,10 @@ class OffloadConnector:
 
     def offer(self, request: Request, indices: Iterable[int]) -> None:
         """Offer blocks of the request's table that just became full to the tiers."""
+        marked = request.marked_blocks(self._blocks.block_size)
         for index in indices:
             self._partials.drop(request.key_before(index), request.blocks[index].token_ids)
-            self._offer(request.blocks[index])
+            self._offer(request.blocks[index], deferred=self._defers(request) and index not in marked)
         if (
             request.promise
             and request.promise.reserved_bytes
@@ -369,9 +384,9 @@ class OffloadConnector:
         ):
             self.tiers.stores.hasten(request.block_keys[: request.promise.num_tokens // self._blocks.block_size])
 
-    def _offer(self, block: KVCacheBlock) -> None:
+    def _offer(self, block: KVCacheBlock, *, deferred: bool | None = None) -> None:
         assert block.key is not None
-        if self.tiers.offer(block.key, block.block_id):
+        if self.tiers.offer(block.key, block.block_id, deferred=deferred):
             self._blocks.pool.mark_unsaved(block)
 
     def would_lose(self, request: Request) -> bool:

@@ -102,6 +102,7 @@ class Request:
     num_marked, promise: as in `GenerateRequest`.
     moves_at: tokens of the answer with which another engine continues it; None if it ends here.
     keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
+    is_stored: as in `GenerateRequest`.
     siblings: unfinished requests for several answers to one prompt, including this one, by number; empty for a single
         answer.
     """
@@ -151,6 +152,7 @@ class Request:
     promise: PromiseRequest | None = None
     moves_at: int | None = None
     keeps_kv: bool = True
+    is_stored: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
     on_place: Callable[[], None] | None = field(default=None, repr=False)
     """Called when the request gets its place in the batch. The callback must not raise, and hardly block."""
@@ -179,6 +181,7 @@ class Request:
             num_marked=self.num_marked,
             moves_at=self.moves_at,
             keeps_kv=self.keeps_kv,
+            is_stored=self.is_stored,
             mask=mask,
         )
         self.siblings = self.siblings or [self]
@@ -213,6 +216,7 @@ class Request:
             promise=self.promise,
             moves_at=self.moves_at,
             keeps_kv=self.keeps_kv,
+            is_stored=self.is_stored,
             mask=mask,
         )
         renewed.timeline = self.timeline

@@ -35,6 +35,7 @@ class ReplayedAnswer(RequestStream):
         self.tenant = request.tenant
         self.urgency = request.urgency
         self.keep_kv = request.keep_kv
+        self.is_stored = request.is_stored
         self.num_marked = request.num_marked
         self.promise = request.promise
         self.progress_every = request.progress_every

@@ -75,7 +75,8 @@ def engine() -> ReplayEngine:
     """Provide the engine of `server`, which says a numbered word every WORD_SECONDS unless a test holds it."""
     engine = ReplayEngine(pace=WORD_SECONDS, window=WINDOW)
     engine.tier_notes = {REDIS.id: ""}
-    engine.tiers = StoreStats(CPUTierStats(1 << 20, 1 << 24), {REDIS.id: LowerTierStats(tier=REDIS, state="ok")})
+    cpu = CPUTierStats(used_bytes=1 << 20, capacity_bytes=1 << 24)
+    engine.tiers = StoreStats(cpu, {REDIS.id: LowerTierStats(tier=REDIS, state="ok")})
     return engine
 
 

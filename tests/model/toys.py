@@ -318,6 +318,7 @@ class ToyStore:
     reserved: dict[BlockKey, int] = field(default_factory=dict)
     locks: dict[BlockKey, int] = field(default_factory=dict)
     redis: dict[BlockKey, Slots] = field(default_factory=dict)
+    deferred: set[BlockKey] = field(default_factory=set)
     pending: dict[int, _Pending] = field(default_factory=dict)
     handles: int = 0
     answers: list[tuple[Sequence[BlockKey], bool]] = field(default_factory=list)
@@ -363,11 +364,25 @@ class ToyStore:
     def contains(self, key: BlockKey) -> bool:
         return key in self.ready
 
-    def commit(self, keys: Sequence[BlockKey]) -> None:
+    def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
         for key in keys:
             self._put(key, self.reserved.pop(key))
-            if self.has_redis and self.redis_up:
+            self.deferred.add(key)
+        if not deferred:
+            self.admit(keys)
+
+    @property
+    def num_deferred(self) -> int:
+        return len(self.deferred & self.ready.keys())
+
+    def admit(self, keys: Sequence[BlockKey]) -> None:
+        for key in self.deferred.intersection(keys):
+            self.deferred.remove(key)
+            if self.has_redis and self.redis_up and key in self.ready:
                 self.redis[key] = list(self.host[self.ready[key]])
+
+    def write_deferred(self) -> None:
+        self.admit(list(self.deferred))
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
@@ -493,7 +508,7 @@ class ToyStore:
 
     def stats(self) -> StoreStats:
         redis = LowerTierStats(tier=REDIS, state="ok" if self.has_redis else "off", pending_writes=self.pending_writes)
-        return StoreStats(CPUTierStats(len(self.ready), self.capacity), {REDIS.id: redis})
+        return StoreStats(CPUTierStats(used_bytes=len(self.ready), capacity_bytes=self.capacity), {REDIS.id: redis})
 
     def leak_check(self) -> LeakCheck:
         yield 0.0

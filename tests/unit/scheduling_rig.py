@@ -117,6 +117,7 @@ class Rig:
         start_by: float = inf,
         stop_token_ids: tuple[int, ...] = (),
         keep_kv: bool = True,
+        is_stored: bool = True,
         produced: Sequence[int] = (),
         prompt_logprobs: int | None = None,
     ) -> Request:
@@ -137,6 +138,7 @@ class Rig:
             block_keys=keys,
             arrival=self.now,
             priority=priority,
+            is_stored=is_stored,
         )
         request.deadline, request.start_by, request.keeps_kv = deadline, start_by, keep_kv
         request.output_token_ids.extend(produced)

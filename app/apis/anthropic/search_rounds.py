@@ -224,6 +224,7 @@ class SearchingStream:
                 urgency=urgency,
                 num_marked=round(fields.marked_share * len(self._prompt.ids)),
                 promise=asked.gate.promise(fields.wanted_promise, len(self._prompt.ids)),
+                is_stored=False,
             )
             [stream] = await generate(asked.gate, asked.engine, request, rename=fields.client_field)
         except EbbError:

@@ -68,6 +68,7 @@ async def answer_several(
                     num_marked=round(fields.marked_share * len(prompt)),
                     promise=gate.promise(fields.wanted_promise, len(prompt)),
                     progress_every=fields.progress_every,
+                    is_stored=False,
                 ),
                 rename=fields.client_field,
             )

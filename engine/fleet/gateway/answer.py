@@ -320,6 +320,7 @@ class RemoteAnswer:
             request_id=f"{self.request_id}-ahead",
             tenant=self._request.tenant,
             urgency=replace(self._request.urgency, timeout=None),
+            is_stored=self._request.is_stored,
         )
 
     def abort_here(self) -> None:

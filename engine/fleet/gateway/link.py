@@ -159,6 +159,7 @@ class Link:
             request.promise,
             request.hands_over,
             request.progress_every,
+            request.is_stored,
         )
 
     async def call(self, make: Callable[[int], Call]) -> Any:

@@ -14,7 +14,7 @@ CURRENT: Mapping[type, frozenset[str]] = {
     RequestStats: frozenset({"running", "waiting", "loading", "following", "preempted"}),
     BlockStats: frozenset({"total", "used", "cached", "unstored", "tenants"}),
     TierStats: frozenset({"stores_refused", "cpu_tenants"}),
-    CPUTierStats: frozenset({"used_bytes", "capacity_bytes", "held_blocks"}),
+    CPUTierStats: frozenset({"used_bytes", "capacity_bytes", "held_blocks", "deferred_blocks"}),
     LowerTierStats: frozenset(
         {
             *("used_bytes", "capacity_bytes", "promised_bytes", "pending_writes", "write_lag_seconds"),

@@ -112,6 +112,7 @@ class Generate(Struct, tag=True, frozen=True):
     promise: PromiseRequest | None = None
     hands_over: bool = False
     progress_every: float | None = None
+    is_stored: bool = True
 
 
 class Abort(Struct, tag=True, frozen=True):

@@ -23,7 +23,9 @@ QUESTION = "Tell me about rivers, please. " * 40
 
 async def ask(http: aiohttp.ClientSession, engine: AsyncLLMEngine, question: str = QUESTION) -> None:
     """Ask a question, and wait until the blocks have been stored in the lower tiers."""
-    body = {"messages": [{"role": "user", "content": question}], "max_tokens": 2, "model": "smollm2"}
+    asked = [{"role": "user", "content": question}]
+    # A marked prompt is written at once.
+    body = {"messages": asked, "max_tokens": 2, "model": "smollm2", "prompt_cache_key": "tiers"}
     assert (await http.post("/v1/chat/completions", json=body)).status == 200
     await settled(engine)
 

@@ -10,7 +10,17 @@ from engine.request.request import Request
 from tests.unit.scheduling_rig import bare_request
 
 IDENTITY: Final = {"tenant", "prompt_token_ids", "root_key"}
-WISHES: Final = {"arrival", "priority", "deadline", "start_by", "public", "num_marked", "moves_at", "keeps_kv"}
+WISHES: Final = {
+    "arrival",
+    "priority",
+    "deadline",
+    "start_by",
+    "public",
+    "num_marked",
+    "moves_at",
+    "keeps_kv",
+    "is_stored",
+}
 MEASURED: Final = {"loaded_blocks", "reuse_seconds", "receipt", "reuse", "started", "timeline"}
 """Fields of a request that was computed before, which its receipt needs."""
 PLACE_IN_QUEUE: Final = {"order", "wait_began", "waited", "lack", "held_back_since", "status", "on_place"}

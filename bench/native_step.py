@@ -57,7 +57,7 @@ class Arm:
         config = EngineConfig(
             model=ModelConfig(path=folder, name="bench"),
             cache=CacheConfig(tiers=None, secret=b"bench"),
-            device=DeviceConfig(cpu_kernels=kernels, cache_dir=cache_dir),
+            device=DeviceConfig(cpu_kernels=kernels, cache_dir=cache_dir, packed_size=0),
         )
         self._worker = Worker(config, load_model, progress=print)
         self._worker.load()

@@ -87,7 +87,7 @@ def _worker(folder: Path) -> Worker:
         EngineConfig(
             model=ModelConfig(path=folder, name="model"),
             cache=CacheConfig(tiers=None, secret=b""),
-            device=DeviceConfig(cache_dir=load_settings({}).cache_dir),
+            device=DeviceConfig(cache_dir=load_settings({}).cache_dir, packed_size=0),
         )
     )
     worker.load()

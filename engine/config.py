@@ -130,7 +130,8 @@ class DeviceConfig:
     cpu_kernels: "auto" for the native step with this CPU's best instruction set, where the model and the machine allow
         it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
         with weights packed for oneDNN, the fallback of "auto"; "torch" for the plain torch model.
-    cache_dir: folder of the compiled native kernels; None allows only the torch model.
+    cache_dir: folder of the compiled native kernels and of packed weights; None allows only the torch model.
+    packed_size: most bytes of packed weights there; 0 keeps none, None is a share of the disk.
     """
 
     kind: str = "cpu"
@@ -141,6 +142,7 @@ class DeviceConfig:
     check_operators: bool = False
     cpu_kernels: str = "auto"
     cache_dir: Path | None = None
+    packed_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from cache_tiers.layout.layout import BlockLayout
 from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import kv_shapes
 from engine.cpu.library import Kernels
+from engine.cpu.pack_file import MappedPack
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
@@ -111,11 +112,20 @@ class Stream:
 class NativeRig:
     """One model with `num_blocks` KV blocks. They start full of NaN, which a recycled block may hold."""
 
-    def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int, weights: str = "bfloat16") -> None:
+    def __init__(
+        self,
+        kernels: Kernels,
+        folder: Path,
+        *,
+        num_blocks: int,
+        weights: str = "bfloat16",
+        kept: MappedPack | None = None,
+    ) -> None:
         config = read_config(ModelFolder(folder).config())
-        model = load_model(folder, torch.bfloat16, torch.device("cpu"), keep_packed=True)
+        device = torch.device("cpu" if kept is None else "meta")
+        model = load_model(folder, torch.bfloat16, device, keep_packed=True)
         assert isinstance(model, DecoderForCausalLM)
-        self.model = PackedModel(kernels, config, model, threads=2, weights=weights)
+        self.model = PackedModel(kernels, config, model, threads=2, weights=weights, kept=kept)
         layout = BlockLayout(kv_shapes(self.model.attention), PAGE_KEYS, torch.bfloat16.itemsize)
         self.kv = torch.full((num_blocks, layout.elements), float("nan"), dtype=torch.bfloat16)
         self.runners = {

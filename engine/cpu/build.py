@@ -53,21 +53,33 @@ def build_kernels(
 
     Raise KernelBuildError.
     """
-    compiler = next((found for name in compilers if (found := shutil.which(name))), None)
+    compiler = _compiler(compilers)
     if compiler is None:
         kept = kept_kernels(instruction_set, cache_dir)
         if kept is None:
             raise KernelBuildError(f"there is no C++ compiler on PATH (looked for {', '.join(compilers)})")
         return kept
-    version = hashlib.sha256(_run([compiler, "--version"], cache_dir).encode()).hexdigest()[:8]
-    digest = f"{_digest(instruction_set)}-{version}"
-    path = cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so"
-    if not path.exists():
+    build = _build_of(compiler, instruction_set, cache_dir)
+    if not build.path.exists():
         progress(
             f"compiling the CPU kernels for {instruction_set.name} with {Path(compiler).name} (once; up to a minute)"
         )
-        _compile(compiler, instruction_set, path)
-    return KernelBuild(path, digest, instruction_set)
+        _compile(compiler, instruction_set, build.path)
+    return build
+
+
+def ready_kernels(instruction_set: InstructionSet, cache_dir: Path) -> KernelBuild | None:
+    """Return the library that `build_kernels` would return without compiling; None if it would compile.
+
+    Raise KernelBuildError.
+    """
+    compiler = _compiler(COMPILERS)
+    if compiler is None:
+        return kept_kernels(instruction_set, cache_dir)
+    if kept_kernels(instruction_set, cache_dir) is None:
+        return None
+    build = _build_of(compiler, instruction_set, cache_dir)
+    return build if build.path.exists() else None
 
 
 def kept_kernels(instruction_set: InstructionSet, cache_dir: Path) -> KernelBuild | None:
@@ -77,6 +89,17 @@ def kept_kernels(instruction_set: InstructionSet, cache_dir: Path) -> KernelBuil
     if newest is None:
         return None
     return KernelBuild(newest, newest.stem.removeprefix(f"{instruction_set.name}-"), instruction_set)
+
+
+def _compiler(names: tuple[str, ...]) -> str | None:
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def _build_of(compiler: str, instruction_set: InstructionSet, cache_dir: Path) -> KernelBuild:
+    """Return the library that `compiler` compiles, which may not exist yet."""
+    version = hashlib.sha256(_run([compiler, "--version"], cache_dir).encode()).hexdigest()[:8]
+    digest = f"{_digest(instruction_set)}-{version}"
+    return KernelBuild(cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so", digest, instruction_set)
 
 
 def _digest(instruction_set: InstructionSet) -> str:

@@ -10,7 +10,8 @@ import torch
 from torch.nn import functional
 
 from engine.cpu.library import BFLOAT16_FORMATS, HEAD_FORMATS, WEIGHT_FORMATS, Kernels, Matrix, Part, Product
-from engine.cpu.weights import ALIGNMENT, PANEL
+from engine.cpu.panel_memory import ALIGNMENT
+from engine.cpu.weights import PANEL
 from models.interface.causal_lm import MatrixRole
 
 _BFLOAT16: Final = "bfloat16"

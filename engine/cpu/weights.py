@@ -1,6 +1,5 @@
 """Packing of a model's weights into the layout of the kernels."""
 
-import ctypes
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,21 +7,22 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from engine.cpu.huge_pages import huge_memory
 from engine.cpu.levelling import ROWS_AT_ONCE, column_factors
 from engine.cpu.library import (
     BLOCK_FORMATS,
     GATES,
     HEAD_FORMATS,
-    WEIGHT_FORMATS,
     Kernels,
     LayerWeights,
     Matrix,
     Model,
-    Part,
 )
+from engine.cpu.pack_file import MappedPack
+from engine.cpu.panel_memory import PanelMemory
 from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
@@ -32,7 +32,6 @@ from models.weights.packed_tensor import PackedTensor
 
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
-ALIGNMENT = 64
 HEAD_DIMS: Final = (64, 80, 96, 128, 256)
 """Widths of a head for which kernels/engine.h has code."""
 
@@ -74,6 +73,7 @@ class PackedModel:
         threads: int,
         weights: str = "bfloat16",
         level: bool = True,
+        kept: MappedPack | None = None,
     ) -> None:
         """Pack the weights of `model`, whose dtype must be bfloat16. `model` is unusable afterwards.
 
@@ -85,6 +85,8 @@ class PackedModel:
             float16 scale. With int4, the head (and with it a tied embedding) is int8, since its errors reach the logits
             directly.
         level: whether to level the columns that follow a norm before they are quantized. False is for measurements.
+        kept: the same weights packed by an earlier start. Then no values of `model` are read, and its tensors may be on
+            the device "meta". None to pack them.
         """
         self.attention = stored_calls(config)
         self.vocab_size = config.vocab_size
@@ -99,18 +101,24 @@ class PackedModel:
         self._slots = model.slots()
         self._blocks, model.packed = model.packed, {}
         self._block_types = sorted({each.type_ for each in self._blocks.values()})
-        self._arena = _Arena()
+        self._kept = kept
+        self._memory = PanelMemory()
         self._vectors: list[torch.Tensor] = []
+        self._checkpoint_vectors: list[torch.Tensor] = []
         self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(
             *(self._layer(name, plan) for name, plan in zip(self.stage.layers, config.layers, strict=True))
         )
         self.struct = self._model()
-        self._arena.allocate()
-        with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(pack) for pack in self._packing]:
-                done.result()
+        if kept is None:
+            self._memory.allocate()
+            with ThreadPoolExecutor(threads) as pool:
+                for done in [pool.submit(pack) for pack in self._packing]:
+                    done.result()
+        else:
+            assert kept.panels == self._memory.nbytes, "the identity of a pack covers the code that plans the panels"
+            self._memory.use(kept.address)
         self._packing.clear()
         self._slots.clear()
         self._blocks.clear()
@@ -118,7 +126,23 @@ class PackedModel:
     @property
     def nbytes(self) -> int:
         """Memory of all matrices in bytes."""
-        return self._arena.nbytes
+        return self._memory.nbytes
+
+    @property
+    def mapped_nbytes(self) -> int:
+        """Bytes of them in a mapped file, which the system counts as available memory."""
+        return 0 if self._kept is None else self._kept.panels
+
+    @property
+    def panels(self) -> NDArray[np.uint8]:
+        """The memory of all matrices, [nbytes]. Empty if it is mapped from a pack file."""
+        panels: NDArray[np.uint8] = self._memory.bytes.numpy()
+        return panels
+
+    @property
+    def checkpoint_vectors(self) -> tuple[NDArray[np.float32], ...]:
+        """All norms and biases, as a pack file holds them."""
+        return tuple(vector.numpy() for vector in self._checkpoint_vectors)
 
     @property
     def hidden_size(self) -> int:
@@ -144,8 +168,8 @@ class PackedModel:
         out = config.num_heads * config.head_dim
         cos, sin = (None, None) if plan.rope is None else (table.data_ptr() for table in self._ropes[plan.rope])
         attended, before_mlp, after_mlp = _norms(prefix, config)
-        before_attention = self._slots[f"{prefix}.input_layernorm.weight"].float()
-        before_gate = self._slots[before_mlp].float()
+        before_attention = self._checkpoint_vector(self._slots[f"{prefix}.input_layernorm.weight"])
+        before_gate = self._checkpoint_vector(self._slots[before_mlp])
         return LayerWeights(
             attention_norm=self._address(before_attention),
             qkv=self._matrix(qkv, config.hidden_size, norm=before_attention),
@@ -197,7 +221,18 @@ class PackedModel:
         )
 
     def _vector(self, name: str) -> int:
-        return self._address(self._slots[name].float())
+        return self._address(self._checkpoint_vector(self._slots[name]))
+
+    def _checkpoint_vector(self, values: torch.Tensor) -> torch.Tensor:
+        """Return `values` of the checkpoint in float32, or the vector that the kept pack has in their place."""
+        if self._kept is None:
+            vector = values.float()
+        else:
+            # The copy is aligned for vector loads.
+            vector = torch.from_numpy(self._kept.vectors[len(self._checkpoint_vectors)]).clone()
+        assert vector.shape == values.shape
+        self._checkpoint_vectors.append(vector)
+        return vector
 
     def _address(self, vector: torch.Tensor) -> int:
         self._vectors.append(vector)
@@ -210,7 +245,7 @@ class PackedModel:
         return self._address(scaling.factors(self._config.max_position_embeddings))
 
     def _biases(self, names: Sequence[str]) -> int:
-        return self._address(torch.cat([self._slots[f"{name}.bias"] for name in names]).float())
+        return self._address(self._checkpoint_vector(torch.cat([self._slots[f"{name}.bias"] for name in names])))
 
     def _matrix(
         self,
@@ -232,7 +267,7 @@ class PackedModel:
         sources = [self._source(f"{name}.weight", depth, weights or self._weights) for name in names]
         runs = [list(run) for _, run in groupby(sources, key=lambda source: source.format)]
         step = len(sources) if alternate and len(runs) == 1 else 1
-        offsets = [self._arena.reserve(sum(source.nbytes for source in run)) for run in runs]
+        offsets = [self._memory.reserve(sum(source.nbytes for source in run)) for run in runs]
         pieces = [
             (offset, sum(source.panels for source in run), run[0]) for offset, run in zip(offsets, runs, strict=True)
         ]
@@ -246,12 +281,12 @@ class PackedModel:
         def pack() -> None:
             factors = None if norm is None else self._level(sources, norm)
             for offset, run in zip(offsets, runs, strict=True):
-                self._pack(run, depth, self._arena.slice(offset, sum(source.nbytes for source in run)), step, factors)
+                self._pack(run, depth, self._memory.slice(offset, sum(source.nbytes for source in run)), step, factors)
             # The slots are views of one merged matrix. Resizing its storage frees the memory immediately.
             self._slots[f"{names[0]}.weight"].untyped_storage().resize_(0)
 
         self._packing.append(pack)
-        return self._arena.matrix(pieces)
+        return self._memory.matrix([(place, panels, source.format) for place, panels, source in pieces])
 
     def _source(self, name: str, depth: int, weights: str) -> "_Source":
         values = self._blocks.get(name) or self._slots[name]
@@ -315,44 +350,6 @@ class _Source:
     @property
     def nbytes(self) -> int:
         return self.panels * self.panel_bytes
-
-
-class _Arena:
-    """A single allocation for all matrices, mapped and freed as one and never fragmented.
-
-    Space is reserved first and allocated afterwards.
-    """
-
-    def __init__(self) -> None:
-        self.nbytes = 0
-        self._memory = torch.empty(0, dtype=torch.uint8)
-        self._parts: list[tuple[ctypes.Array[Part], list[int]]] = []
-
-    def reserve(self, nbytes: int) -> int:
-        """Reserve `nbytes`, aligned for vector loads, and return their place."""
-        start = self.nbytes
-        self.nbytes += math.ceil(nbytes / ALIGNMENT) * ALIGNMENT
-        return start
-
-    def matrix(self, pieces: Sequence[tuple[int, int, _Source]]) -> Matrix:
-        """Create a matrix of pieces, each of which has a place, a number of panels and a source with its format."""
-        parts, end = (Part * len(pieces))(), 0
-        for part, (_, panels, source) in zip(parts, pieces, strict=True):
-            end += panels
-            part.end, part.format = end, WEIGHT_FORMATS.index(source.format)
-        self._parts.append((parts, [place for place, _, _ in pieces]))
-        return Matrix(parts, len(pieces))
-
-    def allocate(self) -> None:
-        """Allocate all reserved bytes, in huge pages where possible, and give the matrices their addresses."""
-        self._memory = huge_memory(self.nbytes)
-        for parts, places in self._parts:
-            for part, place in zip(parts, places, strict=True):
-                part.data = self._memory.data_ptr() + place
-
-    def slice(self, place: int, nbytes: int) -> torch.Tensor:
-        """Return allocated bytes."""
-        return self._memory[place : place + nbytes]
 
 
 def _norms(prefix: str, config: DecoderConfig) -> tuple[str, str, str]:

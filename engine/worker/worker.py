@@ -27,6 +27,7 @@ from engine.worker.batch.stage_link import StageLink
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.host_resources import usable_cores
 from engine.worker.loaded_model import LoadedModel
+from engine.worker.native.kept_weights import KeptWeights, kept_weights
 from engine.worker.native.native_step import NativeRunner, NativeStep
 from engine.worker.native.selection import check_quantization, pack_for_native
 from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
@@ -108,6 +109,7 @@ class Worker:
         self._cache: CacheEngine | None = None
         self._runner: ModelRunner | StageRunner | NativeRunner | None = None
         self._exchange: StageExchange | None = None
+        self._kept: KeptWeights | None = None
         self._batch: InputBatch | None = None
 
     def describe(self) -> LoadedModel:
@@ -145,24 +147,32 @@ class Worker:
         layers = TORCH_LAYERS if plain else self._device.layers(check=self._config.device.check_operators)
         if self._num_sharers > 1:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
+        # Another loader may read another network.
+        self._kept = kept_weights(self._config, self._stage) if self._load_model is registry.load_model else None
+        packed = None if self._kept is None else self._kept.load(threads=self._threads)
+        self._model = packed or self._read_model(layers)
+        if isinstance(self._model, PackedModel):
+            # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
+            torch.set_num_threads(1)
+        self._batch = InputBatch(self._config.cache.block_size, self._model.vocab_size, self._device.torch_device)
+
+    def _read_model(self, layers: LayerKinds) -> CausalLM | PackedModel:
+        """Read the weights, and pack them if the native step can serve."""
         config = self._config
-        device = self._device.torch_device
         model = self._load_model(
             config.model.path,
             self._dtype,
-            device,
+            self._device.torch_device,
             layers,
             self._ranks,
             config.model.max_model_len,
             keep_packed=config.device.kind == "cpu" and self._ranks.size == 1,
             stage=self._stage,
         )
-        packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
-        if packed is not None:
-            # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
-            torch.set_num_threads(1)
-        self._model = packed or model
-        self._batch = InputBatch(self._config.cache.block_size, self._model.vocab_size, self._device.torch_device)
+        packed = pack_for_native(config, model, self._progress, threads=self._threads)
+        if packed is not None and self._kept is not None:
+            self._kept.keep(packed)
+        return packed or model
 
     def kv_layout(self) -> BlockLayout:
         """Return the layout of one KV block of this model."""
@@ -186,7 +196,9 @@ class Worker:
 
     def available_memory(self) -> int:
         """Return the bytes that the KV cache could take now. All processes may share them (`LoadedModel`)."""
-        return self._device.available_memory()
+        # The system could drop the pages of a mapped file, but each step reads all of them.
+        mapped = self._model.mapped_nbytes if isinstance(self._model, PackedModel) else 0
+        return max(0, self._device.available_memory() - mapped)
 
     def init_kv(self, num_blocks: int) -> None:
         """Allocate `num_blocks` device blocks, and capture graphs of steps where the device supports that."""
@@ -350,6 +362,8 @@ class Worker:
 
     def close(self) -> None:
         """Release the host pool and the device's memory."""
+        if self._kept is not None:
+            self._kept.close()
         if self._cache is not None:
             self._cache.close()
         self._cache = self._runner = self._model = self._exchange = None

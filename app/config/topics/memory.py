@@ -80,3 +80,11 @@ class MemorySettings:
         "directory of the KV blocks, on a local disk; servers with the same secret may share it",
         default_text="`kv` in the cache directory",
     )
+    packed_size: int | None = setting(
+        None,
+        size_from(0),
+        "SIZE",
+        "most bytes of [packed weights](decisions/kept-weights.md) in the cache directory, which later starts map; `0` "
+        "keeps none",
+        default_text="a fifth of what is free there, at most 64 GiB",
+    )

@@ -60,7 +60,7 @@ class PlaceSettings:
         MISSING,
         any_path,
         "DIR",
-        "directory of replaceable data: models, compiled kernels",
+        "directory of replaceable data: models, compiled kernels, packed weights",
         default_text="`$XDG_CACHE_HOME/ebb`",
     )
     secret_file: Path = setting(

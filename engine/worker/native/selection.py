@@ -87,13 +87,18 @@ def pack_for_native(
         )
         return None
     weights = WEIGHTS[config.model.quantization]
+    log_native_step(build, network, weights, threads)
+    return PackedModel(Kernels(build), shape, network, threads=threads, weights=weights)
+
+
+def log_native_step(build: KernelBuild, network: DecoderForCausalLM, weights: str, threads: int) -> None:
+    """Log that the native step serves. network: not packed yet. weights: format of weights that are not in blocks."""
     logger.info(
         "using the native step: %s, %s weights, %d threads, exact for every batch",
         build.instruction_set.name,
         " and ".join((*sorted({each.type_ for each in network.packed.values()}), weights)),
         threads,
     )
-    return PackedModel(Kernels(build), shape, network, threads=threads, weights=weights)
 
 
 def _prepack(config: EngineConfig, model: CausalLM) -> bool:

@@ -1,9 +1,10 @@
-"""`ebb cache`: inspect, verify and delete the KV blocks in the tiers below CPU memory."""
+"""`ebb cache`: inspect, verify and delete the KV blocks in the tiers below CPU memory, and the packed weights."""
 
 import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from app.cli.packed_weights import PACK_ACTIONS
 from app.config.secret import existing_secret
 from app.config.settings import Settings
 from app.config.sizes import format_size
@@ -11,6 +12,7 @@ from cache_tiers.lower.inspection import InspectionError, TierInspection
 from cache_tiers.registry import LOWER_TIERS
 from cache_tiers.tier import Tier
 from engine.api.errors import EbbError
+from engine.cpu.pack_folder import PackFolder
 
 
 class CacheUnreachableError(EbbError):
@@ -20,7 +22,7 @@ class CacheUnreachableError(EbbError):
 
 
 def cache(settings: Settings, action: str) -> int:
-    """Run `action` on each tier and print the results. Returns 1 if a block is damaged.
+    """Run `action` on each tier and on the packed weights, and print the results. Returns 1 if any is damaged.
 
     Raise CacheUnreachableError if no tier can be reached, SecretError.
     """
@@ -38,6 +40,12 @@ def cache(settings: Settings, action: str) -> int:
                 verdicts.append(_ACTIONS[action](kind.tier, inspection))
         except InspectionError as error:
             faults.append(f"{kind.tier.name}: {error}")
+    packs = PackFolder(settings.cache_dir, settings.packed_size)
+    try:
+        if packs.packs():
+            verdicts.append(PACK_ACTIONS[action](packs))
+    except OSError as error:
+        faults.append(f"{packs.path}: {error.strerror}")
     if not verdicts:
         names = ", ".join(kind.tier.name for kind in LOWER_TIERS)
         raise CacheUnreachableError("; ".join(faults) or f"every tier is off ({names}): there is nothing to inspect")

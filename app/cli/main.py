@@ -46,7 +46,7 @@ CHAT_HELP = "talk to the running server in the terminal, or ask it one question"
 RUNNING = ("host", "port")
 """Settings of the commands that talk to a running server."""
 CACHE_ACTIONS = ("stat", "clear", "verify")
-CACHE_HELP = "inspect the KV blocks in Redis and on the disk: stat counts, verify checks, clear deletes them"
+CACHE_HELP = "inspect KV blocks in Redis and on the disk, and packed weights: stat counts, verify checks, clear deletes"
 DOCTOR_HELP = "check this machine and say how to fix each problem"
 DOCTOR_MODEL = Option("model", any_text, "MODEL", "model to check, in any form of --model, which it replaces")
 DOCTOR_OPTIONS = (Option("security", switch, "", "check instead who has access to what"),)
@@ -57,7 +57,7 @@ RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
 PULL_HELP = "download a model, after showing what it needs; without a name, list good small models"
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
-CACHE_SETTINGS = ("state-dir", "cache-dir", "secret-file", "redis-url", "disk-kv-size", "disk-kv-dir")
+CACHE_SETTINGS = ("state-dir", "cache-dir", "secret-file", "redis-url", "disk-kv-size", "disk-kv-dir", "packed-size")
 DATABASE = ("state-dir", "database-url")
 """Settings that say where the conversations are."""
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")

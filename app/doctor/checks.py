@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +47,7 @@ from engine.attention.backend import AttentionSpec
 from engine.attention.selector import load_backend, select_backend
 from engine.cpu.build import COMPILERS, kept_kernels
 from engine.cpu.instruction_set import choose_instruction_set
+from engine.cpu.pack_folder import PackFolder
 from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import redis_budget
 from engine.worker.host_resources import available_memory
@@ -295,8 +297,13 @@ def _check_postgres(settings: Settings) -> Finding:
 
 
 def check_cache_dir(settings: Settings) -> Finding:
-    """Check the directory of the models."""
-    return _directory("cache-dir", settings.cache_dir)
+    """Check the directory of the models, and count the packed weights there."""
+    finding = _directory("cache-dir", settings.cache_dir)
+    folder = PackFolder(settings.cache_dir, settings.packed_size)
+    if finding.level != "ok" or not (packs := folder.packs()):
+        return finding
+    used = format_size(sum(pack.nbytes for pack in packs))
+    return replace(finding, text=f"{finding.text}; packed weights take {used} of {format_size(folder.bound())}")
 
 
 def _directory(name: str, path: Path) -> Finding:

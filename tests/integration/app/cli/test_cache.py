@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.cli.main import main
@@ -15,6 +16,7 @@ from cache_tiers.lower.block import Block
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.keys import redis_key
+from engine.cpu.pack_folder import PackFolder
 from tests.redis_server import RedisServer
 from tests.store_rig import BLOCK, SEAL, SECRET, Rig, Rigs, key, keys, payload
 from tests.tier_results import Results
@@ -35,6 +37,7 @@ def flags(redis_server: RedisServer, rigs: Rigs, tmp_path: Path) -> list[str]:
     return [
         *("--redis-url", f"unix://{redis_server.socket}", "--secret-file", str(tmp_path / "secret")),
         *("--disk-kv-dir", str(tmp_path / "kv"), "--disk-kv-size", "1GiB"),
+        *("--cache-dir", str(tmp_path / "cache")),
     ]
 
 
@@ -161,3 +164,32 @@ def test_command_without_a_tier_says_what_to_do(tmp_path: Path, capsys: pytest.C
     assert list(tmp_path.iterdir()) == []
     assert main(["cache", "stat", *state, "--redis-url", "off", "--disk-kv-size", "0"]) == 1
     assert "every tier is off" in capsys.readouterr().err
+
+
+@pytest.fixture
+def packs(tmp_path: Path) -> PackFolder:
+    """Return the folder of one model's packed weights."""
+    folder = PackFolder(tmp_path / "cache")
+    panels = np.arange(3 << 20, dtype=np.uint64).view(np.uint8)
+    assert folder.keep(identity="{}", label="tiny", vectors=[], panels=panels, wait=lambda: False)
+    return folder
+
+
+def test_packed_weights_are_listed_checked_and_deleted(
+    packs: PackFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off = ["--redis-url", "off", "--disk-kv-size", "0", "--cache-dir", str(tmp_path / "cache"), "--packed-size", "1GiB"]
+    assert main(["cache", "stat", *off]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"packed weights, {packs.path}: 26 MiB of 1 GiB used"
+    assert lines[1].startswith("  tiny: 26 MiB, last mapped on ")
+    assert main(["cache", "verify", *off]) == 0
+    assert f"1 files in {packs.path} are intact, 0 are not" in capsys.readouterr().out
+    (pack,) = packs.packs()
+    with pack.path.open("r+b") as file:
+        file.seek(-8, os.SEEK_END)
+        file.write(b"\1")
+    assert main(["cache", "verify", *off]) == 1
+    assert f"  {pack.path}: it is damaged" in capsys.readouterr().out
+    assert main(["cache", "clear", *off]) == 0
+    assert packs.packs() == []

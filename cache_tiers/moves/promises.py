@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cache_tiers.lower.promise import Promised, PromiseTerms
+from cache_tiers.lower.promise import Promised, PromiseEnd, PromiseTerms
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.store import KVTierStore
 
@@ -17,6 +17,7 @@ class _Promise:
     """A promise in progress.
 
     num_blocks: length of the run that is promised so far.
+    end: why the run ended at the last answer.
     handle: of the question to the tier that is not answered; None while there is none.
     """
 
@@ -24,6 +25,7 @@ class _Promise:
     terms: PromiseTerms
     ends_at: float
     num_blocks: int = 0
+    end: PromiseEnd | None = "away"
     handle: int | None = None
     ask_at: float = 0.0
 
@@ -71,8 +73,9 @@ class Promises:
             if now < promise.ends_at:
                 return None
             self._unanswered.add(promise.handle)
-            return Promised(promise.num_blocks, "away")
+            return Promised(promise.num_blocks, promise.end)
         promise.handle, promise.ask_at = None, now + ASK_AGAIN_SECONDS
         promise.num_blocks += answer.num_blocks
+        promise.end = answer.end
         is_over = answer.end != "absent" or now >= promise.ends_at
         return Promised(promise.num_blocks, answer.end) if is_over else None

@@ -63,3 +63,12 @@ def test_silent_tier_ends_the_promise_with_the_patience() -> None:
     clock.now = 0.2
     promises.poll()
     assert promises.take("a") == Promised(0, "away")
+
+
+def test_tier_that_falls_silent_leaves_its_last_answer() -> None:
+    store, clock = ToyStore(capacity=8, redis={KEYS[0]: []}), Clock()
+    promises = Promises(store, clock=clock)
+    promises.begin("a", KEYS[:2], TERMS, patience=0.2)
+    store.is_silent, clock.now = True, 0.2
+    promises.poll()
+    assert promises.take("a") == Promised(1, "absent")

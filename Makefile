@@ -42,7 +42,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film translations test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-promises faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film translations test-setup web-test
 
 comma := ,
 
@@ -116,6 +116,9 @@ test-clients: test-setup ## drive clients of the APIs, each in an environment of
 
 faults: test-setup ## break Redis and the disk in every way while chats return, and print a table, half an hour
 	@$(BIN)/python -m pytest tests/faults tests/faults_tiers -s $(ARGS)
+
+faults-promises: test-setup ## promise the KV of 10,000 prompts while the disk is flooded and the engine killed, an hour (PROMISES=500 for fewer)
+	@PROMISES=$(or $(PROMISES),10000) $(BIN)/python -m pytest tests/faults_tiers/test_promises.py -s $(ARGS)
 
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)

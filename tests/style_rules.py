@@ -74,6 +74,8 @@ _ANY_WORD = re.compile("|".join(word.pattern for word in _WORDS), re.IGNORECASE)
 _NAME_WORDS = {word: instead for word, instead in _WORDS.items() if not re.search("said|farewell", word.pattern)}
 """Words that names of functions, classes and variables do not have either. `farewell` is the name of an event."""
 _ANY_NAME_WORD = re.compile("|".join(word.pattern for word in _NAME_WORDS), re.IGNORECASE)
+VAGUE = frozenset({"how", "met", "what", "said"})
+"""Words that are not the whole name of anything in the product."""
 _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 _RAISES = re.compile(r"\bRaises\b(?!:)")
@@ -115,7 +117,8 @@ def violations_in(path: Path) -> Iterator[Violation]:
         found = (*mood_violations().get(name, ()), *(in_source(path.read_text()) if path != Path(__file__) else ()))
     yield from (Violation(name, line, text) for line, text in found)
     if name.startswith(tuple(f"{package}/" for package in PRODUCT)) and not path.name.startswith(KERNELS):
-        yield from (Violation(name, line, text) for line, text in wide_calls(path.read_text()))
+        source = path.read_text()
+        yield from (Violation(name, line, text) for line, text in (*wide_calls(source), *vague_names(source)))
 
 
 def in_source(source: str) -> Iterator[tuple[int, str]]:
@@ -173,18 +176,27 @@ def mood_violations() -> Mapping[str, list[tuple[int, str]]]:
     return found
 
 
+def vague_names(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and description of each name that is a word of VAGUE."""
+    found = ((line, name) for line, name in _names(_parsed(source)) if name.strip("_") in VAGUE)
+    yield from ((line, f"{name}: name the thing") for line, name in found)
+
+
 def _in_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the names of functions, classes, parameters and variables that have a word of _NAME_WORDS."""
+    for line, name in _names(tree):
+        words = _in_words(name)
+        yield from ((line, f"{name}: {instead}") for word, instead in _NAME_WORDS.items() if word.search(words))
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each function, class, parameter, variable and attribute that is defined."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                pass
+                yield node.lineno, name
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                pass
-            case _:
-                continue
-        words = _in_words(name)
-        yield from ((node.lineno, f"{name}: {instead}") for word, instead in _NAME_WORDS.items() if word.search(words))
+                yield node.lineno, name
 
 
 def _in_words(name: str) -> str:

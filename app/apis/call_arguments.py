@@ -42,7 +42,7 @@ def arguments_text(value: Mapping[str, Any]) -> str:
 
 
 def as_message_with_objects(
-    offer: ToolOffer, how: ToolFormat, text: str, cut_before: str | None, *, is_streamed: bool
+    offer: ToolOffer, tools: ToolFormat, text: str, cut_before: str | None, *, is_streamed: bool
 ) -> Message:
     """Convert an answer's text to the message that the client will send back.
 
@@ -51,7 +51,7 @@ def as_message_with_objects(
 
     cut_before: as in `engine.api.outputs.RequestOutput`.
     """
-    message = offer.as_message(how, text, cut_before, only_complete=not is_streamed)
+    message = offer.as_message(tools, text, cut_before, only_complete=not is_streamed)
     calls = (
         call
         if call.is_complete and read_object(call.arguments or "{}") is not None

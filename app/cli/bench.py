@@ -100,9 +100,9 @@ async def _measure(client: LoadClient, plan: BenchPlan, words: int) -> AsyncIter
 
 
 async def _ask(
-    progress: "_Progress", what: str, client: LoadClient, prompts: Sequence[list[dict[str, str]]], tokens: int
+    progress: "_Progress", label: str, client: LoadClient, prompts: Sequence[list[dict[str, str]]], tokens: int
 ) -> list[Answer]:
-    return await progress.through(what, [client.chat(prompt, Generation(tokens)) for prompt in prompts])
+    return await progress.through(label, [client.chat(prompt, Generation(tokens)) for prompt in prompts])
 
 
 def _prompt(words: int, seed: str) -> list[dict[str, str]]:
@@ -115,7 +115,7 @@ class _Progress:
 
     stream: TextIO
 
-    async def through(self, what: str, answers: Sequence[Awaitable[Answer]]) -> list[Answer]:
+    async def through(self, label: str, answers: Sequence[Awaitable[Answer]]) -> list[Answer]:
         """Await all answers, show how many have arrived, and return them in order."""
         come = 0
 
@@ -123,10 +123,10 @@ class _Progress:
             nonlocal come
             result = await answer
             come += 1
-            self._show(f"{what}: {come} of {len(answers)} answers")
+            self._show(f"{label}: {come} of {len(answers)} answers")
             return result
 
-        self._show(f"{what}: 0 of {len(answers)} answers")
+        self._show(f"{label}: 0 of {len(answers)} answers")
         tasks = [asyncio.ensure_future(counted(answer)) for answer in answers]
         try:
             return await asyncio.gather(*tasks)

@@ -116,7 +116,7 @@ async def _ready(client: ChatClient) -> dict[str, Any] | None:
 
     Returns None if the server reports that it cannot serve. Raise RefusedError if it requires another key.
     """
-    said = None
+    shown = None
     while True:
         health = await client.health()
         if health["version"] is None:
@@ -128,9 +128,9 @@ async def _ready(client: ChatClient) -> dict[str, Any] | None:
         if health["status"] != "starting":
             print(f"ebb: the server at {client.url} is {health['status']}: {health.get('starting')}", file=sys.stderr)
             return None
-        if health["starting"] != said:
-            said = health["starting"]
-            print(f"The server is starting: {said}", file=sys.stderr)
+        if health["starting"] != shown:
+            shown = health["starting"]
+            print(f"The server is starting: {shown}", file=sys.stderr)
         await asyncio.sleep(POLL_SECONDS)
 
 
@@ -147,7 +147,7 @@ async def _answer(
                         if reasoning := event.data.get("reasoning"):
                             view.thought(reasoning)
                         if text := event.data["text"]:
-                            view.said(text)
+                            view.add_text(text)
                     case "done":
                         view.close()
                         print(f"\n{receipt(event.data['message'])}" if shows_receipt else "")

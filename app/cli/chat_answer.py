@@ -25,7 +25,7 @@ class AnswerView:
         if self._shows_thoughts:
             self._write(printable(text))
 
-    def said(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Show more of the answer."""
         if self._is_thinking:
             self.close()

@@ -118,10 +118,10 @@ def _speed(plan: "HubPlan", settings: Settings, memory: ComputingMemory) -> str:
     if memory.bandwidth is None:
         return f"unknown: {memory.reason}"
     rate = memory.bandwidth / _weights(plan, settings).held
-    how = f"each token reads all weights, and {memory.reason}"
+    reason = f"each token reads all weights, and {memory.reason}"
     if plan.has_experts:
-        how += "; faster, since this model reads only some of its experts"
-    return f"an estimate: at most {_two_digits(rate)} tokens/s for one answer ({how})"
+        reason += "; faster, since this model reads only some of its experts"
+    return f"an estimate: at most {_two_digits(rate)} tokens/s for one answer ({reason})"
 
 
 def _two_digits(rate: float) -> str:

@@ -82,8 +82,8 @@ class Continuation:
         if answer.role != "assistant" or answer.parent_id is None:
             raise InvalidRequestError("Only an answer can be continued", param="id")
         if answer.status not in RESUMABLE:
-            said = "is still being generated" if answer.status == "in_progress" else "is complete: retry it instead"
-            raise ConflictError(f"This answer {said}", code="answer_not_cut")
+            state = "is still being generated" if answer.status == "in_progress" else "is complete: retry it instead"
+            raise ConflictError(f"This answer {state}", code="answer_not_cut")
         return await self._store.messages.get(answer.parent_id)
 
     async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:

@@ -79,7 +79,7 @@ def shared_page(share: ShareLink, messages: Sequence[Message], texts: SharedPage
         if message.role == "user" and message.tool_use is None:
             parts.append(f'<h2 class="speaker">{texts.you}</h2>\n{question(message.content)}')
         elif message.role == "assistant":
-            text = message.said.text
+            text = message.parsed.text
             room -= len(text)
             body = _answer(renderer, text) if room >= 0 else _plain(text)
             parts.append(f'<h2 class="speaker">Ebb</h2>\n<div dir="auto">{body}</div>\n{_below(share, message, texts)}')

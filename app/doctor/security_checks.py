@@ -156,8 +156,12 @@ def _redis_by_url(address: RedisAddress) -> Finding:
         who = "every user of this machine" if here else "every client that reaches it"
         advice = "set a password (requirepass or an ACL), and give it in EBB_REDIS_URL, not on the command line"
         return Finding("warn", "redis", f"{address}: no password, so {who} can remove the KV blocks", advice)
-    how = "a socket" if address.unix_path is not None else "TLS" if address.tls is not None else "this machine only"
-    return Finding("ok", "redis", f"{address}: {how}{', with a password' if address.password is not None else ''}")
+    protection = (
+        "a socket" if address.unix_path is not None else "TLS" if address.tls is not None else "this machine only"
+    )
+    return Finding(
+        "ok", "redis", f"{address}: {protection}{', with a password' if address.password is not None else ''}"
+    )
 
 
 def check_disk(settings: Settings) -> Finding:

@@ -108,7 +108,7 @@ class Message:
         return self.params is not None and self.params.get("max_tokens") == 0
 
     @cached_property
-    def said(self) -> Parsed:
+    def parsed(self) -> Parsed:
         """Texts and tool calls parsed from the content, without an end that could still become either.
 
         Parsing a long answer with calls takes a noticeable time, so it happens once, off the event loop: where a row is

@@ -111,8 +111,8 @@ def on_http_error(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
     code = {404: "not_found", 405: "method_not_allowed"}.get(exc.status_code, "http_error")
     hint = hint_for(request.url.path) if exc.status_code == 404 else None
-    said = f"{request.method} {request.url.path}: {exc.detail}"
-    error = EbbError(said if hint is None else f"{said}. {hint}", code=code)
+    message = f"{request.method} {request.url.path}: {exc.detail}"
+    error = EbbError(message if hint is None else f"{message}. {hint}", code=code)
     error.status = exc.status_code
     return ErrorResponse(error, exc.headers)
 

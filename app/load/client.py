@@ -109,14 +109,14 @@ class LoadClient:
             await self._session.close()
             self._session = None
 
-    async def chat(self, messages: Sequence[Message], how: Generation) -> Answer:
+    async def chat(self, messages: Sequence[Message], generation: Generation) -> Answer:
         """Stream one answer of /v1/chat/completions. Raise RequestFailedError or StreamBrokenError."""
-        return await self._measure("/v1/chat/completions", {"messages": list(messages)}, how)
+        return await self._measure("/v1/chat/completions", {"messages": list(messages)}, generation)
 
-    async def complete(self, prompt: str | Sequence[int], how: Generation) -> Answer:
+    async def complete(self, prompt: str | Sequence[int], generation: Generation) -> Answer:
         """Stream one answer of /v1/completions to text or token ids. Raise as `chat` does."""
         sent = prompt if isinstance(prompt, str) else list(prompt)
-        return await self._measure("/v1/completions", {"prompt": sent}, how)
+        return await self._measure("/v1/completions", {"prompt": sent}, generation)
 
     async def model(self) -> str:
         """Return the name of the model to request. Raise RequestFailedError if the server lists none."""
@@ -133,10 +133,10 @@ class LoadClient:
         async with self._get("/metrics") as response:
             return parse_metrics(await response.text())
 
-    async def _measure(self, path: str, content: Mapping[str, object], how: Generation) -> Answer:
+    async def _measure(self, path: str, content: Mapping[str, object], generation: Generation) -> Answer:
         body = {"model": await self.model(), "stream": True, "stream_options": {"include_usage": True}}
         async with self._slots:
-            return await self._stream(path, body | dict(content) | how.body())
+            return await self._stream(path, body | dict(content) | generation.body())
 
     async def _stream(self, path: str, body: Mapping[str, object]) -> Answer:
         """Stream one answer, and parse it after its end: parsing earlier would delay other streams and the server."""

@@ -77,7 +77,7 @@ class Dialogue:
 
     def __init__(self, salt: bytes, prompt_identity: str) -> None:
         self.owner = owner_with(salt)
-        self._said = blake2b(
+        self._hash = blake2b(
             prompt_identity.encode(), key=salt, digest_size=DIGEST_BYTES + KEY_BYTES, person=b"ebb-answers"
         )
 
@@ -88,19 +88,19 @@ class Dialogue:
             # No role has this name, so calls cannot be confused with messages.
             texts = [b"assistant with calls", texts[1], calls_text(message).encode()]
         for text in texts:
-            self._said.update(len(text).to_bytes(8, "little"))
-            self._said.update(text)
+            self._hash.update(len(text).to_bytes(8, "little"))
+            self._hash.update(text)
 
     @property
     def seal(self) -> Seal:
         """Seal of the answer that was added last."""
-        digest = self._said.digest()
+        digest = self._hash.digest()
         return Seal(self.owner + digest[:DIGEST_BYTES], digest[DIGEST_BYTES:])
 
     def followed_by(self, message: Message) -> "Dialogue":
         """Return a copy of this dialogue with `message` added."""
         longer = copy(self)
-        longer._said = self._said.copy()
+        longer._hash = self._hash.copy()
         longer.say(message)
         return longer
 

@@ -164,7 +164,7 @@ class CacheDiagnostics:
         return digest.since(PromptDigest.unpacked(record.ids, num_tokens))
 
     def _digest(
-        self, salt: bytes, how: tuple[str, str], offer: ToolOffer, messages: Sequence[Message], ids: Sequence[int]
+        self, salt: bytes, mode: tuple[str, str], offer: ToolOffer, messages: Sequence[Message], ids: Sequence[int]
     ) -> PromptDigest:
         """Digest a prompt. how: the model, and the mode in which it thinks."""
 
@@ -180,10 +180,10 @@ class CacheDiagnostics:
             for start in range(0, len(packed) - step + 1, step)
         ]
         return PromptDigest(
-            model=part(how[0]),
+            model=part(mode[0]),
             tools=part("\0".join(message.content for message in tools)),
             system=part(system or ""),
-            thinking=part(how[1]),
+            thinking=part(mode[1]),
             messages=b"".join(
                 part(f"{each.role}\0{calls_text(each)}\0{each.content}") for each in messages[len(head) :]
             ),

@@ -27,7 +27,7 @@ _IN_LARK: Final = re.compile(r"\\.|/|\n", re.DOTALL)
 
 
 def call_or_form(
-    form: StructuredOutput, functions: Sequence[Mapping[str, Any]], how: ToolFormat, *, parallel: bool
+    form: StructuredOutput, functions: Sequence[Mapping[str, Any]], tools: ToolFormat, *, parallel: bool
 ) -> StructuredOutput | None:
     """Return the form of an answer that calls some of `functions`, or else has `form`.
 
@@ -36,10 +36,10 @@ def call_or_form(
     or texts have headers that are no tokens, or there are too many functions.
     """
     # The objects of a call and of the form may begin alike. With the same white space, no mask has to go back.
-    ending, before = _ending(form, _SPACED if how.syntax.marks.bare else _COMPACT), how.before_text()
-    if ending is None or before is None or not _are_apart(form, how):
+    ending, before = _ending(form, _SPACED if tools.syntax.marks.bare else _COMPACT), tools.before_text()
+    if ending is None or before is None or not _are_apart(form, tools):
         return None
-    calls = how.grammar([shallow(each) for each in functions], parallel=parallel).removeprefix("start: ")
+    calls = tools.grammar([shallow(each) for each in functions], parallel=parallel).removeprefix("start: ")
     rules = (f"start: calls | {before} {CHECKED_RULE}", f"calls: {calls}", f"{CHECKED_RULE}: {ending}")
     joined = StructuredOutput("calls", "\n".join(rules))
     try:
@@ -51,14 +51,14 @@ def call_or_form(
     return joined
 
 
-def _are_apart(form: StructuredOutput, how: ToolFormat) -> bool:
+def _are_apart(form: StructuredOutput, tools: ToolFormat) -> bool:
     """Return whether an answer of the form hides no call. The masks of the library never go back."""
-    marks = how.syntax.marks
-    if form.kind != "regex" or how.syntax.channels is not None:
+    marks = tools.syntax.marks
+    if form.kind != "regex" or tools.syntax.channels is not None:
         return form.kind != "lark"
     # No expression matches a token of a mark.
     return not any(
-        _may_begin(form.text, mark[0]) for mark in (*marks.bare, *marks.starts) if mark not in how.control_ids
+        _may_begin(form.text, mark[0]) for mark in (*marks.bare, *marks.starts) if mark not in tools.control_ids
     )
 
 

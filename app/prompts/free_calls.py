@@ -11,22 +11,22 @@ from engine.grammar.limits import check_form
 from models.chat.tool_format import ToolFormat
 
 
-def free_calls(functions: Sequence[Mapping[str, Any]], how: ToolFormat, *, parallel: bool) -> StructuredOutput:
+def free_calls(functions: Sequence[Mapping[str, Any]], tools: ToolFormat, *, parallel: bool) -> StructuredOutput:
     """Return the form of calls of `functions`, for an answer whose text is free.
 
     The whole schema of a strict tool is enforced where that is possible. Other tools have their required arguments and
     their types enforced: the form is small whatever the schema, and its compilation does not fail.
     """
-    described = [each if _is_enforced(each, how) else shallow(each) for each in functions]
-    return StructuredOutput("calls", how.free_grammar(described, parallel=parallel))
+    described = [each if _is_enforced(each, tools) else shallow(each) for each in functions]
+    return StructuredOutput("calls", tools.free_grammar(described, parallel=parallel))
 
 
-def _is_enforced(function: Mapping[str, Any], how: ToolFormat) -> bool:
+def _is_enforced(function: Mapping[str, Any], tools: ToolFormat) -> bool:
     """Return whether all of the function's schema is to be enforced, and can be."""
     if function.get("strict") is not True or enforceable(function.get("parameters")).left_out:
         return False
     try:
-        check_form(StructuredOutput("calls", how.free_grammar([function], parallel=False)))
+        check_form(StructuredOutput("calls", tools.free_grammar([function], parallel=False)))
     except InvalidRequestError:
         return False
     return True

@@ -97,11 +97,11 @@ def _said_first(moved: Sequence[str], head: list[Message], rest: Sequence[Messag
     """
     if not moved:
         return [*head, *rest]
-    said = "\n".join(moved)
+    text = "\n".join(moved)
     for index, message in enumerate(rest):
         if message.role == "user":
-            first = replace(message, content=f"{said}\n\n{message.content}")
+            first = replace(message, content=f"{text}\n\n{message.content}")
             return [*head, *rest[:index], first, *rest[index + 1 :]]
     if head and head[-1].role == "system":
-        return [*head[:-1], replace(head[-1], content=f"{head[-1].content.rstrip()}\n\n{said}"), *rest]
-    return [*head, Message("system", said), *rest]
+        return [*head[:-1], replace(head[-1], content=f"{head[-1].content.rstrip()}\n\n{text}"), *rest]
+    return [*head, Message("system", text), *rest]

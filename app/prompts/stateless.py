@@ -248,9 +248,9 @@ def _encoded(
     """
     begun, added = _continued(engine.chat_format, history, messages, thinking)
     ids = engine.tokenizer.encode(opening, special=False) if opening else []
-    how = engine.chat_format.thinking
-    if ids and how is not None and how.opens(added):
-        ids = [*how.closing_ids, *ids]
+    marks = engine.chat_format.thinking
+    if ids and marks is not None and marks.opens(added):
+        ids = [*marks.closing_ids, *ids]
     return begun, added, ids
 
 

@@ -91,7 +91,7 @@ class ToolOffer:
         chosen = [function for name, function in offered.items() if name in names]
         return replace(self, functions=chosen, choice=choice)
 
-    def applied(self, params: SamplingParams, how: ToolFormat) -> SamplingParams:
+    def applied(self, params: SamplingParams, tools: ToolFormat) -> SamplingParams:
         """Return `params` for an answer that may call the tools, or that must if a call is required.
 
         An answer that must call has no text, so a format that the request demands of the text does not apply. One that
@@ -100,29 +100,33 @@ class ToolOffer:
         Raises:
             InvalidRequestError: the required tool is not offered, or the form of its input cannot be enforced.
         """
-        if (form := self._form(how)) is not None:
+        if (form := self._form(tools)) is not None:
             # A call that a grammar forces is one in whichever tokens the model writes it.
             return replace(params, form=form)
         if self.is_made and params.form is not None:
-            joined = call_or_form(params.form, self.known_functions, how, parallel=self.parallel)
+            joined = call_or_form(params.form, self.known_functions, tools, parallel=self.parallel)
             if joined is not None:
                 return replace(params, form=joined, is_read_for_calls=True)
         if not self.is_made or params.form is not None:
             return replace(params, is_read_for_calls=self.is_made)
-        form = free_calls(self.known_functions, how, parallel=self.parallel)
-        return replace(params, is_read_for_calls=True, call_form=form, call_openings=how.openings(self.known_functions))
+        form = free_calls(self.known_functions, tools, parallel=self.parallel)
+        return replace(
+            params, is_read_for_calls=True, call_form=form, call_openings=tools.openings(self.known_functions)
+        )
 
-    def as_message(self, how: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False) -> Message:
+    def as_message(
+        self, tools: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False
+    ) -> Message:
         """Convert an answer's text to the message that the client will send back as history.
 
         cut_before: as in `engine.api.outputs.RequestOutput`.
         only_complete: as in ToolCallParser.
         """
-        parser = how.parser(parallel=self.parallel, tools=self.known_functions, only_complete=only_complete)
+        parser = tools.parser(parallel=self.parallel, tools=self.known_functions, only_complete=only_complete)
         parsed = parser.whole(text, cut_before)
         return Message("assistant", parsed.text, parsed.calls)
 
-    def _form(self, how: ToolFormat) -> StructuredOutput | None:
+    def _form(self, tools: ToolFormat) -> StructuredOutput | None:
         if self.choice in ("none", "auto"):
             return None
         functions = self.known_functions
@@ -151,7 +155,7 @@ class ToolOffer:
                     "required. Leave the choice to the model (auto).",
                     param="tools",
                 )
-        return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))
+        return StructuredOutput("calls", tools.grammar(functions, parallel=self.parallel and not self.is_named))
 
 
 def described_inline(functions: Iterable[Mapping[str, Any]]) -> str:

@@ -134,7 +134,7 @@ class PromptMaker:
             param=self.param,
         )
 
-    def said(self, path: Sequence[Message]) -> list[ChatMessage]:
+    def messages(self, path: Sequence[Message]) -> list[ChatMessage]:
         """Return the messages of a prompt that has the whole path, as the template receives them."""
         return [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
 
@@ -179,13 +179,15 @@ def turns_of(path: Sequence[Message]) -> list[ChatMessage]:
     turns: list[ChatMessage] = []
     after_call = False
     for message in path:
-        said, is_call = message.said, isinstance(message.tool_use, IsCall)
+        spoken, is_call = message.parsed, isinstance(message.tool_use, IsCall)
         is_rest = after_call and message.role == "assistant" and message.run_id is None
         after_call = is_call
         if (is_call or is_rest) and turns and turns[-1].role == "assistant":
             before = turns[-1]
-            turns[-1] = replace(before, content=before.content + said.text, tool_calls=before.tool_calls + said.calls)
+            turns[-1] = replace(
+                before, content=before.content + spoken.text, tool_calls=before.tool_calls + spoken.calls
+            )
         else:
             is_result = isinstance(message.tool_use, IsResult)
-            turns.append(ChatMessage("tool" if is_result else message.role, said.text, said.calls))
+            turns.append(ChatMessage("tool" if is_result else message.role, spoken.text, spoken.calls))
     return turns

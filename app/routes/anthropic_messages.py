@@ -29,9 +29,9 @@ async def messages(request: Request, fields: MessagesRequest) -> Response:
     services = services_of(request)
     engine = services.model.host.require()
     services.model.host.check_model(fields.model)
-    offer, how = fields.offer, engine.chat_format.tools
+    offer, tools = fields.offer, engine.chat_format.tools
     free = fields.sampling_params(engine.sampling_defaults)
-    params = offer.applied(free, how)
+    params = offer.applied(free, tools)
     prompt = await _prompt(request, engine, fields)
     head: MessageHead = {
         "id": new_id("msg"),
@@ -50,11 +50,11 @@ async def messages(request: Request, fields: MessagesRequest) -> Response:
         asked = Asked(gate_of(request), engine, services.model.prompts, fields, free, request.state.request_id)
         # A later round may call a tool that this answer has yet to find.
         may_call = [*offer.known_functions, *fields.catalog]
-        shape = SearchShape(partial(how.parser, parallel=offer.parallel, tools=may_call), fields.searches, **head)
+        shape = SearchShape(partial(tools.parser, parallel=offer.parallel, tools=may_call), fields.searches, **head)
         remember, followed = None, SearchingStream(asked, offer, shape, prompt).after
     elif offer.is_made:
-        shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.known_functions), **head)
-        as_message = partial(as_message_with_objects, offer, how, is_streamed=bool(fields.stream))
+        shape = ToolUseShape(tools.parser(parallel=offer.parallel, tools=offer.known_functions), **head)
+        as_message = partial(as_message_with_objects, offer, tools, is_streamed=bool(fields.stream))
         remember = partial(services.model.prompts.remember, engine, prompt, as_message=as_message)
     response = await answer(
         request,

@@ -37,10 +37,10 @@ async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     services = services_of(request)
     engine = services.model.host.require()
     check_tagged_model(services.model.host, fields.model)
-    thinking, how, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
+    thinking, tools, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
     if offer.is_made:
-        shape_of = partial(OllamaToolShape, how.parser(tools=offer.known_functions, only_complete=True))
+        shape_of = partial(OllamaToolShape, tools.parser(tools=offer.known_functions, only_complete=True))
     shape_of = partial(shape_of, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields))
     if not fields.messages:
         return JSONResponse(shape_of().loaded())
@@ -51,8 +51,8 @@ async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     shape = shape_of(lines=prompt.lines)
     remember = partial(services.model.prompts.remember, engine, prompt)
     if offer.is_made:
-        remember = partial(remember, as_message=partial(offer.as_message, how, only_complete=True))
-    params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+        remember = partial(remember, as_message=partial(offer.as_message, tools, only_complete=True))
+    params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
     return await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
 
 

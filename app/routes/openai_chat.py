@@ -24,9 +24,9 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
     services = services_of(request)
     engine = services.model.host.require()
     services.model.host.check_model(fields.model)
-    thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
+    thinking, tools = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
-    params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+    params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
     num_answers = fields.num_answers(engine.config.scheduler.max_answers)
     gate_of(request).check(engine)
     prompt = await whole_prompt(
@@ -47,8 +47,8 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
         ChatShape, head, logprobs, ends_with_stop_token=params.include_stop_str_in_output
     )
     if offer.is_made:
-        shape_of = partial(ToolCallShape, how, offer, head, logprobs)
-        remember = partial(remember, as_message=partial(offer.as_message, how)) if remember is not None else None
+        shape_of = partial(ToolCallShape, tools, offer, head, logprobs)
+        remember = partial(remember, as_message=partial(offer.as_message, tools)) if remember is not None else None
     shape_of = partial(
         shape_of, details=TokenDetails.of(fields, ids), with_reasoning=fields.include_reasoning is not False
     )

@@ -94,8 +94,8 @@ async def delete_item(request: Request) -> Response:
 
 def _new_items(items: list[Item]) -> list[NewItem]:
     """Convert the request's items to stored ones."""
-    said = said_in(items, "items").values()
-    return [NewItem(item.stored_role, item.text, item.tool_use) for item in said]
+    messages = said_in(items, "items").values()
+    return [NewItem(item.stored_role, item.text, item.tool_use) for item in messages]
 
 
 async def _add(services: Services, conversation_id: str, items: list[NewItem]) -> list[dict[str, Any]]:

@@ -24,8 +24,8 @@ async def tokenize(request: Request, fields: TokenizeRequest) -> Response:
     fields.check()
     gate_of(request).check(engine)
     if fields.messages is not None:
-        said = [*fields.offer.messages, *to_messages(fields.messages)]
-        ids = (await whole_prompt(request, engine, services.model.prompts, said)).ids
+        messages = [*fields.offer.messages, *to_messages(fields.messages)]
+        ids = (await whole_prompt(request, engine, services.model.prompts, messages)).ids
     else:
         text, tokenizer = fields.prompt or "", engine.tokenizer
         with_special = fields.add_special_tokens is not False

@@ -47,7 +47,7 @@ MAX_NEWS = 256
 class RunLog:
     """Events of one run, written by the engine's listener and read by cursors, all on one event loop.
 
-    Invariant: `_numbers` is increasing, and the event with `_numbers[i]` carries piece i of `_said`.
+    Invariant: `_numbers` is increasing, and the event with `_numbers[i]` carries piece i of `_pieces`.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class RunLog:
         # Kept as bytes, since the objects take far more memory.
         self._opening_frame = self._opening(opening or {"message": message_body(message)})
         self._numbers = array("I")
-        self._said = _Pieces()
+        self._pieces = _Pieces()
         for delta in deltas:
             self._numbers.append(delta.number)
-            self._said.add(delta.text, is_thought=delta.is_thought)
+            self._pieces.add(delta.text, is_thought=delta.is_thought)
         self._inherited_until = self._reported_after = self._last_delta
         self._reports: list[PromptProgress] = []
         self._end: _End | None = None
@@ -105,12 +105,12 @@ class RunLog:
     @property
     def text(self) -> str:
         """Text of the answer so far."""
-        return self._said.of(0, len(self._numbers), thoughts=False)
+        return self._pieces.of(0, len(self._numbers), thoughts=False)
 
     @property
     def reasoning(self) -> str | None:
         """Reasoning so far; None if there is none."""
-        return self._said.of(0, len(self._numbers), thoughts=True) or None
+        return self._pieces.of(0, len(self._numbers), thoughts=True) or None
 
     def deltas_from(self, index: int, most: int = sys.maxsize) -> list[Delta]:
         """Return up to `most` deltas after the first `index`."""
@@ -123,7 +123,7 @@ class RunLog:
     def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """Append a delta. `num_tokens` is the answer's token count including it; held-back text may add no token."""
         self._numbers.append(max(num_tokens, self._last_delta) + 1)
-        self._said.add(text, is_thought=is_thought)
+        self._pieces.add(text, is_thought=is_thought)
         if self._waiting:
             self._notify()
 
@@ -240,16 +240,16 @@ class RunLog:
     def _delta(self, first: int, number: int) -> bytes:
         """Encode the pieces from index `first` as one delta. Reasoning has a separate field."""
         end = len(self._numbers)
-        said = f'"text":{encode_json(self._said.of(first, end, thoughts=False))}'
-        if reasoning := self._said.of(first, end, thoughts=True):
-            said += f',"reasoning":{encode_json(reasoning)}'
+        fields = f'"text":{encode_json(self._pieces.of(first, end, thoughts=False))}'
+        if reasoning := self._pieces.of(first, end, thoughts=True):
+            fields += f',"reasoning":{encode_json(reasoning)}'
         # RunDelta, formatted by hand, since this runs for every token of every run.
-        data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{said}}}'
+        data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{fields}}}'
         return event_frame("delta", data, self._event_id(number))
 
     def _delta_at(self, at: int) -> Delta:
-        is_thought = self._said.is_thought(at)
-        return Delta(self._numbers[at], self._said.of(at, at + 1, thoughts=is_thought), is_thought)
+        is_thought = self._pieces.is_thought(at)
+        return Delta(self._numbers[at], self._pieces.of(at, at + 1, thoughts=is_thought), is_thought)
 
     def _opening(self, opening: OpeningRecords) -> bytes:
         data: RunOpening = {**self._event(OPENING), **opening}
@@ -340,7 +340,7 @@ class _Pieces:
     """
 
     def __init__(self) -> None:
-        self._said = bytearray()
+        self._text = bytearray()
         self._ends = array("I")
         self._turns = array("I")
 
@@ -348,8 +348,8 @@ class _Pieces:
         """Append a piece."""
         if len(self._turns) % 2 != is_thought:
             self._turns.append(len(self._ends))
-        self._said += text.encode()
-        self._ends.append(len(self._said))
+        self._text += text.encode()
+        self._ends.append(len(self._text))
 
     def is_thought(self, at: int) -> bool:
         """Return whether the piece at index `at` is reasoning."""
@@ -365,7 +365,7 @@ class _Pieces:
     def _between(self, first: int, last: int) -> str:
         if first >= last:
             return ""
-        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
+        return self._text[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
 
 
 def opening_event(conversation: Conversation, question: Message, answer: Message) -> OpeningRecords:

@@ -61,8 +61,8 @@ def _pieces(body: bytes) -> Iterator[bytes]:
         begin = end
 
 
-def _check(count: int, most: int, what: str) -> None:
+def _check(count: int, most: int, things: str) -> None:
     if count > most:
         raise InvalidRequestError(
-            f"The body contains {count} {what}; at most {most} are allowed", code="body_too_complex"
+            f"The body contains {count} {things}; at most {most} are allowed", code="body_too_complex"
         )

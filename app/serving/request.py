@@ -116,20 +116,20 @@ class SpokenParts:
 
 
 async def outputs_of(
-    stream: GenerationStream, remember: Remember | None, said: SpokenParts
+    stream: GenerationStream, remember: Remember | None, parts: SpokenParts
 ) -> AsyncGenerator[RequestOutput, None]:
     """Yield the outputs of `stream`. The last one is held back until the answer is remembered."""
     last = None
     try:
         async for output in stream:
-            said.add(output)
+            parts.add(output)
             if output.finished:
                 last = output
             else:
                 yield output
     finally:
-        if said.ids and remember is not None:
-            await remember(said.ids, said.text.getvalue(), "" if last is None else last.cut_before)
+        if parts.ids and remember is not None:
+            await remember(parts.ids, parts.text.getvalue(), "" if last is None else last.cut_before)
     if last is not None:
         yield last
 
@@ -144,19 +144,19 @@ def streamed(
     ended = asyncio.Event()
 
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
-        opened, at_rest, said = False, False, SpokenParts()
+        opened, at_rest, parts = False, False, SpokenParts()
 
         def on_output(output: RequestOutput) -> bool:
             """Write the frame of a step if all earlier frames are written. The last output is left to `frames`."""
             if output.finished or not at_rest or writer is None or not writer.ready:
                 return False
-            said.add(output)
+            parts.add(output)
             if frame := shape.step(output):
                 writer.write(frame)
             return True
 
         stream.set_listener(on_output)
-        async with aclosing(outputs_of(stream, remember, said)) as outputs:
+        async with aclosing(outputs_of(stream, remember, parts)) as outputs:
             async for output in outputs:
                 at_rest = False
                 if output.finished:

@@ -191,7 +191,7 @@ def message_of(row: Row) -> Message:
     message = Message(**values, tokens=tokens_of(row))
     if isinstance(message.tool_use, MayCall):
         # The message keeps the parsed calls.
-        _ = message.said
+        _ = message.parsed
     return message
 
 

@@ -171,9 +171,9 @@ def _bytes_of(name: str, count: int) -> bytes | None:
     return raw if len(raw) == count and len(name) == 2 * count else None
 
 
-def _lock(descriptor: int, how: int) -> bool:
+def _lock(descriptor: int, operation: int) -> bool:
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -63,8 +63,8 @@ def device_problem(
         return ""
     # The CPU cannot load such a folder (models/transformers/quantized.py).
     is_quantized = holds_quantized(ModelFolder(config.model.path).config())
-    how = "64 tokens there, with the cache and without" if is_quantized else "64 tokens there and on the CPU"
-    progress(f"checking {config.device.kind}: {how} (once for this model and driver)")
+    comparison = "64 tokens there, with the cache and without" if is_quantized else "64 tokens there and on the CPU"
+    progress(f"checking {config.device.kind}: {comparison} (once for this model and driver)")
     arguments = [str(config.model.path), "--device", config.device.kind, "--dtype", config.model.dtype]
     arguments += ["--attention", config.device.attention, "--block-size", str(config.cache.block_size)]
     distance = _run([*command, *arguments], limit)

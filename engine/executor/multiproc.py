@@ -180,7 +180,7 @@ class MultiprocExecutor:
             self._transfers.clear()
         pending.future.set_exception(EngineError(error))
 
-    def _lose(self, how: str) -> None:
+    def _lose(self, reason: str) -> None:
         with self._lock:
             processes, self._processes = self._processes, None
             # Steps that are queued while the processes end are never sent, and fail with the others.
@@ -189,10 +189,10 @@ class MultiprocExecutor:
             # Close before failing any step: the failures free the host blocks that the ranks may still be using.
             processes.close()
         if not self._closing.is_set():
-            logger.error("%s; requests in progress will be recomputed", how)
+            logger.error("%s; requests in progress will be recomputed", reason)
         with self._lock:
-            self._last_loss = how
-            self._lost = WorkersLostError(f"the workers were lost: {how}")
+            self._last_loss = reason
+            self._lost = WorkersLostError(f"the workers were lost: {reason}")
             self._unsent = None
             lost, self._pending = self._pending, OrderedDict()
         self._transfers.clear()

@@ -219,5 +219,5 @@ class RankProcesses:
         process = self._ranks[rank].process
         process.join(1.0)
         code = process.exitcode
-        how = "ended" if code is None else f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        return f"the process of rank {rank} of {self._size} ({self._place(rank)}) {how}"
+        end = "ended" if code is None else f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        return f"the process of rank {rank} of {self._size} ({self._place(rank)}) {end}"

@@ -32,7 +32,7 @@ class Openings:
     is_first: bool
 
     @classmethod
-    def of(cls, texts: Sequence[str], how: AnswerFormat) -> "Openings":
+    def of(cls, texts: Sequence[str], answer_format: AnswerFormat) -> "Openings":
         """Return the openings of a model.
 
         A mark that is one token begins a call by itself. Marks that several tokens spell are also mentioned in text, so
@@ -40,8 +40,8 @@ class Openings:
 
         texts: as `models.chat.tool_format.ToolFormat.openings`.
         """
-        before_bare = how.call_marks.starts if how.call_marks.bare else None
-        return _openings(tuple(texts), tuple(how.marks.values()), before_bare)
+        before_bare = answer_format.call_marks.starts if answer_format.call_marks.bare else None
+        return _openings(tuple(texts), tuple(answer_format.marks.values()), before_bare)
 
 
 @lru_cache(maxsize=128)
@@ -79,10 +79,10 @@ class CallFinder:
         """Add a token. Return the ids of the call so far if one has begun, as its grammar reads them; else None."""
         if self._is_over:
             return None
-        said, openings = self._answer.push(token_id), self._openings
-        if said.is_thought or not said.text:
+        emitted, openings = self._answer.push(token_id), self._openings
+        if emitted.is_thought or not emitted.text:
             return None
-        self._tail += said.text
+        self._tail += emitted.text
         if openings.lead not in self._tail:
             self._tail = self._tail[-len(openings.lead) :]
             return None

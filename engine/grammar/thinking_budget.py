@@ -109,8 +109,8 @@ def with_budgets(make_mask: MakeMask, answers: AnswerFormat, encode: Encode) -> 
         if thinking is None or sampling.thinking_token_budget is None:
             return mask
         is_call = sampling.form is not None and sampling.form.kind == "calls"
-        said = encode(sampling.reasoning_budget_message, special=False) if sampling.reasoning_budget_message else []
-        endings = [[*said, *thinking.cutting_ids(may_call=is_call or sampling.is_read_for_calls)]]
+        message = encode(sampling.reasoning_budget_message, special=False) if sampling.reasoning_budget_message else []
+        endings = [[*message, *thinking.cutting_ids(may_call=is_call or sampling.is_read_for_calls)]]
         if not is_call:
             endings.append(list(thinking.cutting_ids(may_call=False)))
         answer = answers.begin(prompt_ids, may_call=sampling.form is None, breaks_marks=sampling.is_read_for_calls)

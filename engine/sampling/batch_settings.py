@@ -29,12 +29,12 @@ class RequestMemory:
         self.seen = SeenTable(vocab_size, device)
         self._allowed: WeakKeyDictionary[Adjustments, torch.Tensor] = WeakKeyDictionary()
 
-    def allowed(self, how: Adjustments) -> torch.Tensor:
-        """Return `how.allowed`, which is not None, as words on the device, [W] int32."""
-        if how not in self._allowed:
-            assert how.allowed is not None
-            self._allowed[how] = upload(fitted(how.allowed, self.vocab_size).view(np.int32), self.device)
-        return self._allowed[how]
+    def allowed(self, adjustment: Adjustments) -> torch.Tensor:
+        """Return `adjustment.allowed`, which is not None, as words on the device, [W] int32."""
+        if adjustment not in self._allowed:
+            assert adjustment.allowed is not None
+            self._allowed[adjustment] = upload(fitted(adjustment.allowed, self.vocab_size).view(np.int32), self.device)
+        return self._allowed[adjustment]
 
 
 class BatchSettings:
@@ -44,10 +44,10 @@ class BatchSettings:
         self, params: Sequence[SamplingParams], adjustments: Sequence[Adjustments | None], memory: RequestMemory
     ) -> None:
         """Copy the settings to the device. Raise EngineError for a row that draws without a seed."""
-        rows = [(i, how) for i, how in enumerate(adjustments) if how is not None]
+        rows = [(i, adjustment) for i, adjustment in enumerate(adjustments) if adjustment is not None]
         self._biases = _Biases.of(rows, memory.device)
         self._penalties = _Penalties.of(rows, memory)
-        masked = [(i, memory.allowed(how)) for i, how in rows if how.allowed is not None]
+        masked = [(i, memory.allowed(adjustment)) for i, adjustment in rows if adjustment.allowed is not None]
         self._masked = _rows_at([i for i, _ in masked], memory.device) if masked else None
         self._allowed = torch.stack([words for _, words in masked]) if masked else None
         drawn = [i for i, each in enumerate(params) if each.temperature > 0]
@@ -126,12 +126,12 @@ class _Biases:
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, Adjustments]], device: torch.device) -> "_Biases | None":
-        biased = [(i, how) for i, how in rows if len(how.biases)]
+        biased = [(i, adjustment) for i, adjustment in rows if len(adjustment.biases)]
         if not biased:
             return None
-        lines = np.repeat([i for i, _ in biased], [len(how.biases) for _, how in biased])
-        ids = np.concatenate([how.bias_ids for _, how in biased]).astype(np.int64)
-        values = np.concatenate([how.biases for _, how in biased])
+        lines = np.repeat([i for i, _ in biased], [len(adjustment.biases) for _, adjustment in biased])
+        ids = np.concatenate([adjustment.bias_ids for _, adjustment in biased]).astype(np.int64)
+        values = np.concatenate([adjustment.biases for _, adjustment in biased])
         return cls(upload(lines, device), upload(ids, device), upload(values, device))
 
 
@@ -148,7 +148,7 @@ class _Penalties:
     @classmethod
     def of(cls, rows: Sequence[tuple[int, Adjustments]], memory: RequestMemory) -> "_Penalties | None":
         """Create the penalties of `rows`; None if no row has any."""
-        penalized = [(i, how.params, how.seen) for i, how in rows if how.seen is not None]
+        penalized = [(i, adjustment.params, adjustment.seen) for i, adjustment in rows if adjustment.seen is not None]
         if not penalized:
             return None
         lines, params, seen = zip(*penalized, strict=True)

@@ -71,7 +71,9 @@ class Sampler:
         if self._memory is None:
             self._memory = RequestMemory(logits.shape[-1], logits.device)
         if self._settings is None or batch != self._batch:
-            self._settings = BatchSettings([params for params, _ in batch], [how for _, how in batch], self._memory)
+            self._settings = BatchSettings(
+                [params for params, _ in batch], [adjustment for _, adjustment in batch], self._memory
+            )
             self._batch = batch
         return self._settings
 

@@ -12,7 +12,7 @@ class ReplayedAnswer(RequestStream):
     """Stream of an answer, with the fields of its request.
 
     produced: ids of the answer so far, including those that the request came with.
-    said: text of the answer so far, if the request has stop strings.
+    text: text of the answer so far, if the request has stop strings.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ReplayedAnswer(RequestStream):
         self.promise = request.promise
         self.progress_every = request.progress_every
         self.produced = list(request.produced)
-        self.said = self.text_before
+        self.text = self.text_before
         self._on_place = request.on_place
 
     def take_place(self) -> None:

@@ -361,9 +361,9 @@ class ReplayEngine:
             self._say(answer, token.text, token.id)
 
     def _say(self, answer: ReplayedAnswer, text: str, token_id: int) -> None:
-        met = next((stop for stop in answer.params.stop if stop in answer.said + text), None)
-        if met is not None:
-            self._finish(answer, "", (token_id,), reason="stop", stop_string=met)
+        stop_string = next((stop for stop in answer.params.stop if stop in answer.text + text), None)
+        if stop_string is not None:
+            self._finish(answer, "", (token_id,), reason="stop", stop_string=stop_string)
         elif len(answer.produced) + 1 == answer.params.max_tokens:
             self._finish(answer, text, (token_id,), reason="length")
         else:
@@ -378,7 +378,7 @@ class ReplayEngine:
             if (count := answer.params.prompt_logprobs) is not None:
                 output.prompt_logprobs = tuple(replayed_logprobs(id_, count) for id_ in answer.prompt[1:])
         if answer.params.stop:
-            answer.said += output.text
+            answer.text += output.text
         answer.produced += output.token_ids
         self._answer_tokens += len(output.token_ids)
         answer.put(output)

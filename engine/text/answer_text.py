@@ -83,10 +83,10 @@ class AnswerFormat:
         breaks_marks: break the marks that ordinary tokens spell (`models.chat.quoted_marks`), outside of the reasoning.
         stop: strings that are looked for in the text, so that no mark which one of them continues into may be broken.
         """
-        how = self if may_call else replace(self, call_words=())
-        how = how if skip_special else replace(how, token_bytes=self._name_or_bytes)
+        answer_format = self if may_call else replace(self, call_words=())
+        answer_format = answer_format if skip_special else replace(answer_format, token_bytes=self._name_or_bytes)
         broken = [mark for mark in self.marks.values() if not any(mark[-2:] in each for each in stop)]
-        return AnswerText(how, prompt_ids, QuotedMarks(broken) if breaks_marks and broken else None)
+        return AnswerText(answer_format, prompt_ids, QuotedMarks(broken) if breaks_marks and broken else None)
 
     def _name_or_bytes(self, token_id: int) -> bytes:
         return self.token_bytes(token_id) or self.describe([token_id]).encode()
@@ -106,21 +106,27 @@ class AnswerText:
     num_thought: reasoning tokens so far, without the control tokens around them.
     """
 
-    def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int], spelled: QuotedMarks | None = None) -> None:
+    def __init__(
+        self, answer_format: AnswerFormat, prompt_ids: Sequence[int], spelled: QuotedMarks | None = None
+    ) -> None:
         # If the prompt ends within a text, the answer continues that text.
-        begins_stretch = bool(prompt_ids) and not how.token_bytes(prompt_ids[-1])
+        begins_stretch = bool(prompt_ids) and not answer_format.token_bytes(prompt_ids[-1])
         self._detokenizer = Detokenizer(
-            how.token_bytes, drops_first_space=how.drops_first_space, begins_stretch=begins_stretch
+            answer_format.token_bytes, drops_first_space=answer_format.drops_first_space, begins_stretch=begins_stretch
         )
-        thinking = how.thinking
+        thinking = answer_format.thinking
         self._thoughts = Thoughts(thinking, prompt_ids) if isinstance(thinking, MarkedThinking) else None
         self._splitter = thinking.splitter(prompt_ids) if isinstance(thinking, WrittenThinking) else None
         self._harmony = HarmonyReader(thinking, prompt_ids) if isinstance(thinking, HarmonyThinking) else None
         self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
         self._begun: str | None = None
-        self._open_call = UnclosedReasoning(how.call_words) if self._thoughts is not None and how.call_words else None
+        self._open_call = (
+            UnclosedReasoning(answer_format.call_words)
+            if self._thoughts is not None and answer_format.call_words
+            else None
+        )
         self._due = list[EmittedText]()
-        self._marks = how.marks
+        self._marks = answer_format.marks
         self._spelled = spelled
         self.num_thought = 0
 
@@ -187,9 +193,13 @@ class AnswerText:
         self._spelled.end_stretch()
         return text
 
-    def _as_written(self, said: EmittedText) -> EmittedText:
+    def _as_written(self, emitted: EmittedText) -> EmittedText:
         """Remove the breaks from reasoning, which is not read for calls."""
-        return EmittedText(without_breaks(said.text), True) if said.is_thought and self._spelled is not None else said
+        return (
+            EmittedText(without_breaks(emitted.text), True)
+            if emitted.is_thought and self._spelled is not None
+            else emitted
+        )
 
     def _release(self) -> None:
         """Queue the reasoning that was held back because a call might begin there."""

@@ -56,11 +56,11 @@ class OutputProcessor:
         for token_id in request.output_token_ids:
             progress.num_tokens += 1
             is_stop_token = token_id in sampling.ending_ids
-            said, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
-            if said.is_thought:
-                progress.reasoning_before += said.text
+            emitted, progress.stop_string = self._advance(progress, token_id, is_stop_token=is_stop_token)
+            if emitted.is_thought:
+                progress.reasoning_before += emitted.text
             else:
-                progress.text_before += said.text
+                progress.text_before += emitted.text
 
     def get(self, request_id: str) -> Request | None:
         """Return the request, or None if it has ended."""
@@ -97,11 +97,11 @@ class OutputProcessor:
         progress = self._progress[request.request_id]
         if not progress.num_tokens:
             return None
-        met = progress.stop_string
-        reason = "stop" if met is not None else reason_to_end(request, request.output_token_ids[-1])
+        stop_string = progress.stop_string
+        reason = "stop" if stop_string is not None else reason_to_end(request, request.output_token_ids[-1])
         if reason is None:
             return None
-        return self._finished(progress, EmittedText(), (), reason, cut=True, stop_string=met)
+        return self._finished(progress, EmittedText(), (), reason, cut=True, stop_string=stop_string)
 
     def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
         """Process one update. Return its output, and True if a stop string ended the request here.
@@ -135,14 +135,14 @@ class OutputProcessor:
             request.timeline.end(progress.first_token)
         progress.num_tokens += 1
         ended_by_token = finish_reason == "stop"
-        said, met = self._advance(progress, token_id, is_stop_token=ended_by_token)
-        if met is not None:
-            ended = self._finished(progress, said, (token_id,), "stop", cut=True, stop_string=met)
+        emitted, stop_string = self._advance(progress, token_id, is_stop_token=ended_by_token)
+        if stop_string is not None:
+            ended = self._finished(progress, emitted, (token_id,), "stop", cut=True, stop_string=stop_string)
             return ended, finish_reason is None
         if finish_reason is not None:
             # The engine that continues the answer holds the same text back.
-            return self._finished(progress, said, (token_id,), finish_reason, cut=finish_reason == "moved"), False
-        return _output(request.request_id, said, (token_id,)), False
+            return self._finished(progress, emitted, (token_id,), finish_reason, cut=finish_reason == "moved"), False
+        return _output(request.request_id, emitted, (token_id,)), False
 
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
         """Make the last output of a request that ended outside of a step; None if it had already ended."""
@@ -151,19 +151,19 @@ class OutputProcessor:
 
     def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[EmittedText, str | None]:
         is_left_out = is_stop_token and not progress.request.sampling.include_stop_str_in_output
-        said = EmittedText() if is_left_out else progress.answer.push(token_id)
+        emitted = EmittedText() if is_left_out else progress.answer.push(token_id)
         # Stop strings end the answer. Reasoning may mention them.
-        if said.is_thought:
-            return said, None
+        if emitted.is_thought:
+            return emitted, None
         if progress.num_tokens <= progress.request.sampling.min_tokens:
-            return EmittedText(progress.stop.flush() + said.text), None
-        text, met = progress.stop.push(said.text)
-        return EmittedText(text), met
+            return EmittedText(progress.stop.flush() + emitted.text), None
+        text, stop_string = progress.stop.push(emitted.text)
+        return EmittedText(text), stop_string
 
     def _finished(
         self,
         progress: _Progress,
-        said: EmittedText,
+        emitted: EmittedText,
         token_ids: tuple[int, ...],
         reason: FinishReason,
         *,
@@ -177,10 +177,10 @@ class OutputProcessor:
             reason, error_path = "error", form.path if form is not None else ""
             error = f"The answer could not be constrained to its form: {failure}"
         del self._progress[request.request_id]
-        output = _output(request.request_id, said, token_ids)
-        rest, met = (EmittedText(), None) if cut else self._rest(progress)
-        if met is not None and reason == "length":
-            reason, stop_string = "stop", met
+        output = _output(request.request_id, emitted, token_ids)
+        rest, late_stop = (EmittedText(), None) if cut else self._rest(progress)
+        if late_stop is not None and reason == "length":
+            reason, stop_string = "stop", late_stop
         text = output.text if rest.is_thought else output.text + rest.text
         usage = self._usage(progress)
         is_whole = reason == "stop" and stop_string is None
@@ -203,8 +203,8 @@ class OutputProcessor:
         rest = progress.answer.finish()
         if rest.is_thought:
             return rest, None
-        text, met = progress.stop.push(rest.text)
-        return EmittedText(text if met is not None else text + progress.stop.flush()), met
+        text, stop_string = progress.stop.push(rest.text)
+        return EmittedText(text if stop_string is not None else text + progress.stop.flush()), stop_string
 
     def fail(self, request: Request, error: str) -> RequestOutput:
         """End a request whose own state may be the defect. The last output has neither text nor usage."""
@@ -240,7 +240,7 @@ class OutputProcessor:
         )
 
 
-def _output(request_id: str, said: EmittedText, token_ids: tuple[int, ...]) -> RequestOutput:
-    if said.is_thought:
-        return RequestOutput(request_id=request_id, text="", token_ids=token_ids, reasoning=said.text)
-    return RequestOutput(request_id=request_id, text=said.text, token_ids=token_ids)
+def _output(request_id: str, emitted: EmittedText, token_ids: tuple[int, ...]) -> RequestOutput:
+    if emitted.is_thought:
+        return RequestOutput(request_id=request_id, text="", token_ids=token_ids, reasoning=emitted.text)
+    return RequestOutput(request_id=request_id, text=emitted.text, token_ids=token_ids)

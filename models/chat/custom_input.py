@@ -34,22 +34,22 @@ class CustomInput:
         if self._has_ended():
             return ""
         self._held.append(arguments)
-        said = "".join([self._taken(token) for token in self._json.tokens(arguments)])
+        text = "".join([self._taken(token) for token in self._json.tokens(arguments)])
         if self._form == "unknown" and self._json.is_broken:
             self._form = "other"
-        return self._known(said)
+        return self._known(text)
 
     def _has_ended(self) -> bool:
         """Return whether the text that follows is not part of the arguments."""
         return self._json.is_broken or self._json.is_done
 
-    def _known(self, said: str) -> str:
-        """Return the new part of the input. said: its new part if it is a field."""
+    def _known(self, text: str) -> str:
+        """Return the new part of the input. text: its new part if it is a field."""
         if self._form == "unknown":
             return ""
         held = "".join(self._held)
         self._held.clear()
-        return held if self._form == "other" else said
+        return held if self._form == "other" else text
 
     def _taken(self, token: JsonToken) -> str:
         """Take a token and return the text that it adds to the field."""

@@ -188,17 +188,21 @@ class ChatFormat:
         Raise ChatFormatError if no answer precedes the new messages, or the template does not write the answer exactly
         once.
         """
-        said = len(messages) - num_new
-        if said < 1 or messages[said - 1].role != "assistant":
+        num_old = len(messages) - num_new
+        if num_old < 1 or messages[num_old - 1].role != "assistant":
             raise ChatFormatError("a conversation can only be extended after an answer")
         form = self._form_of(messages)
-        if messages[said - 1].tool_calls and form.parts.needs_calls:
+        if messages[num_old - 1].tool_calls and form.parts.needs_calls:
             raise ChatFormatError("the chat template writes results only after calls that it wrote itself")
-        if num_new and not form.roles.takes("assistant", messages[said].role):
+        if num_new and not form.roles.takes("assistant", messages[num_old].role):
             raise ChatFormatError("the chat template takes one answer after another as one")
-        messages = self._with_written_ids(prior_ids, self._with_results_named(messages), said)
+        messages = self._with_written_ids(prior_ids, self._with_results_named(messages), num_old)
         mark = unused_character([message.text for message in messages])
-        marked = [*messages[: said - 1], replace(messages[said - 1], content=mark, tool_calls=()), *messages[said:]]
+        marked = [
+            *messages[: num_old - 1],
+            replace(messages[num_old - 1], content=mark, tool_calls=()),
+            *messages[num_old:],
+        ]
         shielded, frame = self._shield(self._asked(marked, thinking), avoid=mark)
         before, found, after = self._text(shielded, thinking).rpartition(mark)
         if not found or mark in before:
@@ -219,13 +223,13 @@ class ChatFormat:
             named.append(message)
         return named
 
-    def _with_written_ids(self, prior_ids: Sequence[int], messages: list[Message], said: int) -> list[Message]:
+    def _with_written_ids(self, prior_ids: Sequence[int], messages: list[Message], num_old: int) -> list[Message]:
         """Give the results after the last answer the ids that the model itself wrote in its calls.
 
         prior_ids: as in `extend`.
-        said: number of messages up to the answer.
+        num_old: number of messages up to the answer.
         """
-        answer, written = messages[said - 1], self.tools.syntax.ids.written
+        answer, written = messages[num_old - 1], self.tools.syntax.ids.written
         count = len(answer.tool_calls)
         if not count or written is None:
             return messages
@@ -236,7 +240,7 @@ class ChatFormat:
         ids = deque(found)
         return [
             replace(message, result_of=(message.result_of[0], ids.popleft()))
-            if at >= said and ids and message.result_of is not None
+            if at >= num_old and ids and message.result_of is not None
             else message
             for at, message in enumerate(messages)
         ]
@@ -269,16 +273,16 @@ class ChatFormat:
         if thinking is not None and isinstance(self.thinking, HarmonyThinking):
             told |= self.thinking.channels.variables[thinking]
         told |= self._variables
-        tools, said = None, messages
+        tools, turns = None, messages
         if messages and messages[0].role == "tools":
-            tools, said = json.loads(messages[0].content), messages[1:]
+            tools, turns = json.loads(messages[0].content), messages[1:]
         try:
-            return render_template(template, self._turns(form, said, as_objects=False), tools, told)
+            return render_template(template, self._turns(form, turns, as_objects=False), tools, told)
         except ChatFormatError:
-            if not any(_has_text_arguments(message) for message in said):
+            if not any(_has_text_arguments(message) for message in turns):
                 raise
         # Some templates write arguments that are text as they are, others only the fields of an object.
-        return render_template(template, self._turns(form, said, as_objects=True), tools, told)
+        return render_template(template, self._turns(form, turns, as_objects=True), tools, told)
 
     def _turns(self, form: _Form, messages: Sequence[Message], *, as_objects: bool) -> list[Turn]:
         """Convert messages to the dictionaries that chat templates expect, in an order of roles that `form` takes.

@@ -117,7 +117,7 @@ class ToolCallParser:
         self._since_start = list[str]()
         self._held = ""
         self._space = list[str]()
-        self._last_said = ""
+        self._last_text = ""
 
     def push(self, text: str) -> list[AnswerEvent]:
         """Add a piece of the answer, with control tokens by name, and return the events that it completes."""
@@ -184,7 +184,7 @@ class ToolCallParser:
         at, _, mark = min(hits)
         shown, self._held = self._held[:at], self._held[at + len(mark) :]
         self._note(shown)
-        if mark in self._marks.second and self._last_said.startswith(BREAK):
+        if mark in self._marks.second and self._last_text.startswith(BREAK):
             # The mark before this one was spelled, so both are quoted.
             self._note(mark)
             return self._shown(shown + mark), True
@@ -200,9 +200,9 @@ class ToolCallParser:
             self._space.append(mark)
         return events, True
 
-    def _note(self, said: str) -> None:
+    def _note(self, text: str) -> None:
         """Remember the last two characters of the text before a mark, apart from white space."""
-        self._last_said = (self._last_said + said).rstrip()[-2:]
+        self._last_text = (self._last_text + text).rstrip()[-2:]
 
     def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
         """Begin a call without a mark. Return None if the text is another one."""
@@ -220,7 +220,7 @@ class ToolCallParser:
         return [], True
 
     def _begin_call(self, mark: str) -> None:
-        self._due, self._start, self._last_said = (), mark, ""
+        self._due, self._start, self._last_text = (), mark, ""
         self._since_start.clear()
         self._kept_back, self._written = [], [mark]
         self._bare = ()

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.style_rules import MAX_BY_PLACE, code_files, docs_files, in_page, in_source, violations_in, wide_calls
+from tests.style_rules import (
+    MAX_BY_PLACE,
+    code_files,
+    docs_files,
+    in_page,
+    in_source,
+    vague_names,
+    violations_in,
+    wide_calls,
+)
 from tests.wrapped_pages import long_lines, wrapped
 
 
@@ -72,6 +81,11 @@ PARAMETERS = ", ".join(f"p{number}: int" for number in range(MAX_BY_PLACE + 1))
 )
 def test_wide_calls_are_found(source: str, num_found: int) -> None:
     assert len(list(wide_calls(source))) == num_found
+
+
+@pytest.mark.parametrize("source", ["how = 1\n", "def f(what: str): ...\n", "class A:\n    def said(self): ...\n"])
+def test_vague_name_is_found(source: str) -> None:
+    assert len(list(vague_names(source))) == 1
 
 
 def test_page_of_long_sentences_is_found() -> None:

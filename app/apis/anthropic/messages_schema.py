@@ -300,13 +300,13 @@ class CountTokensRequest(CompatibleRequest, Markable):
         """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
         if self.is_marked:
             return 1.0
-        said = self._said
+        contents = self._contents
         if not any(part.is_marked for part in self._marked_parts):
             return 0.0
-        if not isinstance(said[-1], str) and said[-1] and said[-1][-1].is_marked:
+        if not isinstance(contents[-1], str) and contents[-1] and contents[-1][-1].is_marked:
             return 1.0
         tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in self._upfront]
-        return marked_share((*tools, *(extent for content in said for extent in _extents(content))))
+        return marked_share((*tools, *(extent for content in contents for extent in _extents(content))))
 
     @property
     def wanted_promise(self) -> WantedPromise | None:
@@ -319,14 +319,14 @@ class CountTokensRequest(CompatibleRequest, Markable):
         return [tool for tool in self.offered if not tool.defer_loading]
 
     @property
-    def _said(self) -> Sequence[str | Sequence[Block]]:
+    def _contents(self) -> Sequence[str | Sequence[Block]]:
         """The contents of the system prompt and of the messages."""
         return [self.system or "", *(message.content for _, message in self._shown)]
 
     @property
     def _marked_parts(self) -> Sequence[Markable]:
         """The parts that may have marks."""
-        return [*self._upfront, *(block for content in self._said if not isinstance(content, str) for block in content)]
+        return [*self._upfront, *(block for content in self._contents if not isinstance(content, str) for block in content)]
 
     @property
     def opening(self) -> str:
@@ -432,7 +432,7 @@ def _turns(message: MessageTurn, path: str, undescribed: Undescribed) -> list[Me
         if are_results:
             turns += (Message("tool", _result_text(each, undescribed)) for each in blocks)
         else:
-            turns += _said(message.role, blocks, undescribed)
+            turns += _spoken(message.role, blocks, undescribed)
     return turns or [Message(message.role, "")]
 
 
@@ -456,7 +456,7 @@ def _check_roles(message: MessageTurn, path: str) -> None:
             raise InvalidRequestError(f"{param}: only {speaker} messages may have {block.type}", param=param)
 
 
-def _said(role: str, blocks: Sequence[RequestModel], undescribed: Undescribed) -> list[Message]:
+def _spoken(role: str, blocks: Sequence[RequestModel], undescribed: Undescribed) -> list[Message]:
     """Convert blocks of one turn: first the results of calls, then the text with the calls."""
     results = [Message("tool", block.text(undescribed)) for block in blocks if isinstance(block, ToolResultBlock)]
     calls = tuple(block.call for block in blocks if isinstance(block, ToolUseBlock))

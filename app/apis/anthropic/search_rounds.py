@@ -232,10 +232,10 @@ class SearchingStream:
         return stream
 
     def _message(self, output: RoundOutput) -> Message:
-        how = self._asked.engine.chat_format.tools
+        tools = self._asked.engine.chat_format.tools
         text = self._prompt.opening + output.text
         is_streamed = bool(self._asked.fields.stream)
-        return as_message_with_objects(self._offer, how, text, output.cut_before, is_streamed=is_streamed)
+        return as_message_with_objects(self._offer, tools, text, output.cut_before, is_streamed=is_streamed)
 
     async def _results(self, message: Message) -> list[SearchResult]:
         """Run the searches among the calls of `message`, unless one of the calls is not complete."""

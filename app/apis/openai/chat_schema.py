@@ -104,8 +104,8 @@ class ChatMessage(Markable):
         if self.tool_call_id is not None and self.role != "tool":
             param = f"{path}.tool_call_id"
             raise InvalidRequestError(f"{param}: only tool messages may answer a call", param=param)
-        said = {"content", "refusal", "tool_calls", "function_call"}
-        if not any(getattr(self, field) for field in said) and "content" not in self.model_fields_set:
+        contents = {"content", "refusal", "tool_calls", "function_call"}
+        if not any(getattr(self, field) for field in contents) and "content" not in self.model_fields_set:
             raise InvalidRequestError(f"{path}.content is required", param=f"{path}.content")
         if self.role == "tool" and self.tool_call_id is None:
             raise InvalidRequestError(f"{path}.tool_call_id is required", param=f"{path}.tool_call_id")

@@ -46,13 +46,13 @@ def custom_tool(name: str, description: str | None, grammar: GrammarDefinition |
 
     path: the client's name of the grammar's syntax, within the tool.
     """
-    said = [] if description is None else [description]
+    description_parts = [] if description is None else [description]
     if grammar is None:
-        return OfferedTool(_function(name, said, parameters()), is_custom=True)
-    said.append(f"The input follows this {grammar.syntax} grammar:\n{grammar.definition}")
+        return OfferedTool(_function(name, description_parts, parameters()), is_custom=True)
+    description_parts.append(f"The input follows this {grammar.syntax} grammar:\n{grammar.definition}")
     if grammar.syntax == "lark":
-        return OfferedTool(_function(name, said, parameters()), is_custom=True, lark=path)
-    held = {**_function(name, said, parameters(grammar.definition)), "strict": True}
+        return OfferedTool(_function(name, description_parts, parameters()), is_custom=True, lark=path)
+    held = {**_function(name, description_parts, parameters(grammar.definition)), "strict": True}
     return OfferedTool(held, is_custom=True)
 
 
@@ -75,6 +75,6 @@ def offer_of_tools(tools: Mapping[str, OfferedTool], *, parallel: bool) -> ToolO
     return ToolOffer(functions=[tool.function for tool in tools.values()], parallel=parallel, custom=custom, lark=lark)
 
 
-def _function(name: str, said: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    described = {"description": "\n\n".join(said)} if said else {}
+def _function(name: str, description_parts: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
+    described = {"description": "\n\n".join(description_parts)} if description_parts else {}
     return {"name": name, **described, "parameters": schema}

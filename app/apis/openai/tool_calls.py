@@ -19,7 +19,7 @@ class ToolCallShape(ChatShape):
 
     def __init__(
         self,
-        how: ToolFormat,
+        tools: ToolFormat,
         offer: ToolOffer,
         head: ChunkFields,
         logprobs: ChatLogprobs | None = None,
@@ -29,7 +29,7 @@ class ToolCallShape(ChatShape):
         with_reasoning: bool = True,
     ) -> None:
         """Make the serializer. `offer` has the tools that the answer may call."""
-        self._parser = how.parser(parallel=offer.parallel, tools=offer.known_functions)
+        self._parser = tools.parser(parallel=offer.parallel, tools=offer.known_functions)
         self._custom = offer.custom
         self._input: CustomInput | None = None
         # OpenAI reports "stop" if the request named the function to call.
@@ -100,8 +100,8 @@ class ToolCallShape(ChatShape):
         return self._chunk([self._choice(self._arguments_delta(text), None)])
 
     def _arguments_delta(self, text: str) -> dict[str, Any]:
-        said = {"function": {"arguments": text}} if self._input is None else {"custom": {"input": text}}
-        return _calls_delta({"index": self._num_calls - 1, **said})
+        arguments = {"function": {"arguments": text}} if self._input is None else {"custom": {"input": text}}
+        return _calls_delta({"index": self._num_calls - 1, **arguments})
 
     def _call_json(self, call: ToolCall) -> dict[str, Any]:
         if call.name in self._custom:

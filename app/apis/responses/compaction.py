@@ -63,14 +63,14 @@ class Compaction:
         """
         if self.maker is None:
             return []
-        said = summary_item(summary)
+        item = summary_item(summary)
         now = time.time()
         answer = Message(
             id=new_id("msg"),
             conversation_id="",
             parent_id=None,
-            role=said.stored_role,
-            content=said.text,
+            role=item.stored_role,
+            content=item.text,
             status="complete",
             created_at=now,
             completed_at=now,
@@ -101,10 +101,10 @@ def summary_item(summary: str) -> InputItem:
 
 def asking_for_summary(request: CompactRequest) -> PromptFields:
     """Build the fields of the prompt that asks for the summary. Messages at the beginning may be dropped to fit."""
-    said = [InputItem(role="user", content=request.input)] if isinstance(request.input, str) else request.input or []
+    items = [InputItem(role="user", content=request.input)] if isinstance(request.input, str) else request.input or []
     # Constructed without a check of the number of items, which may be the maximum.
     return PromptFields.model_construct(
-        input=[*said, InputItem(role="user", content=SUMMARY_TASK)],
+        input=[*items, InputItem(role="user", content=SUMMARY_TASK)],
         instructions=request.instructions,
         previous_response_id=request.previous_response_id,
         tools=request.tools,

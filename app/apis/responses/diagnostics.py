@@ -22,15 +22,15 @@ REASONS: Final[Mapping[Cause, str]] = {
 }
 
 
-def diagnostics_json(found: Divergence | None, said: Sequence[Message]) -> dict[str, Any]:
-    """Build the field `prompt_cache_diagnostics` of a response, whose prompt has the messages `said`."""
+def diagnostics_json(found: Divergence | None, messages: Sequence[Message]) -> dict[str, Any]:
+    """Build the field `prompt_cache_diagnostics` of a response, whose prompt has the `messages`."""
     if found is None:
         return {"type": "cache_hit"}
     if found.cause not in REASONS:
         return {"type": "comparison_response_not_found" if found.cause == "not_found" else "unavailable"}
     return {
         "type": "cache_miss",
-        "reason": "context_compacted" if _is_compacted(found, said) else REASONS[found.cause],
+        "reason": "context_compacted" if _is_compacted(found, messages) else REASONS[found.cause],
         "cache_missed_tokens": found.missed,
         "comparison_reusable_tokens": found.reusable,
     }
@@ -50,10 +50,10 @@ def diagnostics_of(record: ResponseRecord, usage: Mapping[str, Any] | None) -> d
     return {"prompt_cache_diagnostics": {"type": "unavailable"} if is_missed else told}
 
 
-def _is_compacted(found: Divergence, said: Sequence[Message]) -> bool:
+def _is_compacted(found: Divergence, messages: Sequence[Message]) -> bool:
     """Return whether a summary comes after the messages that are the same."""
     rest = (
-        list(dropwhile(lambda message: message.role in HEAD, said))[found.message :]
+        list(dropwhile(lambda message: message.role in HEAD, messages))[found.message :]
         if found.message is not None
         else []
     )

@@ -93,8 +93,8 @@ class ResponseEvents:
                     yield self._progress(progress)
         # Read from the first delta on, even if the client has seen it: each event depends on the ones before.
         async for deltas in self._source.log.news(0):
-            if said := b"".join(self._said(delta, after) for delta in deltas):
-                yield said
+            if frames := b"".join(self._frames_of(delta, after) for delta in deltas):
+                yield frames
         await parse_apart(self._source.answer)
         if not self._source.log.is_closed:
             yield self._interruption(RESTARTING)
@@ -130,14 +130,14 @@ class ResponseEvents:
             {"type": "response.in_progress", "response": response},
         ]
 
-    def _said(self, delta: Delta, after: int) -> bytes:
+    def _frames_of(self, delta: Delta, after: int) -> bytes:
         at = delta.number + LOG_OFFSET
         num_tokens = delta.number - OPENING
         if delta.is_thought:
             if self._logprobs is not None:
                 self._logprobs.skip(num_tokens)
             # The stream has no place for reasoning after the text. The complete response contains it.
-            return b"" if self._items.has_said else self._frames(TextPiece(delta.text), at, after, is_thought=True)
+            return b"" if self._items.has_output else self._frames(TextPiece(delta.text), at, after, is_thought=True)
         events: list[AnswerEvent] = [TextPiece(delta.text)] if self._calls is None else self._calls.push(delta.text)
         told = zip(events, self._logprobs_of(events, num_tokens), strict=True)
         return b"".join(self._frames(event, at, after, logprobs) for event, logprobs in told)
@@ -206,7 +206,7 @@ class ResponseEvents:
         items = self._items
         cut_before = None if answer.status == "complete" else ""
         held: list[AnswerEvent] = [] if self._calls is None else self._calls.finish(cut_before)
-        if not items.has_said and not held and has_output(answer):
+        if not items.has_output and not held and has_output(answer):
             held = [TextPiece("")]
         events = list[Event]()
         for event, logprobs in zip(held, self._logprobs_of(held, sys.maxsize), strict=True):

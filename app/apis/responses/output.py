@@ -137,7 +137,7 @@ class CallItem:
         self._namespace, self._name = tool
         self.deltas = Deltas(self._kind, {"item_id": self._ids[0], "output_index": index})
 
-    def said(self, arguments: str) -> str:
+    def piece(self, arguments: str) -> str:
         """Return the text that a piece of the arguments adds to the item."""
         return arguments
 
@@ -168,7 +168,7 @@ class CustomCallItem(CallItem):
         super().__init__(answer, index, number, tool)
         self._input = CustomInput()
 
-    def said(self, arguments: str) -> str:
+    def piece(self, arguments: str) -> str:
         """Return the text that a piece of the arguments adds to the input."""
         return self._input.push(arguments)
 
@@ -182,14 +182,14 @@ class ItemWriter:
 
     item: the item that is open; None between two items.
     num_items: number of items that have been opened.
-    has_said: an item other than the reasoning has been opened.
+    has_output: an item other than the reasoning has been opened.
     texts: the texts of the answer that have been opened.
     """
 
     def __init__(self, source: ResponseSource) -> None:
         self.item: TextItem | CallItem | None = None
         self.num_items = 0
-        self.has_said = False
+        self.has_output = False
         self.texts: list[TextItem] = []
         self._source = source
         self._begun = begun(source.answer)
@@ -227,7 +227,7 @@ class ItemWriter:
         assert self.item is not None
         if isinstance(self.item, TextItem):
             self.item.logprobs += logprobs
-        text = self.item.said(event.text) if isinstance(self.item, CallItem) else event.text
+        text = self.item.piece(event.text) if isinstance(self.item, CallItem) else event.text
         if self._text is not None and not self.item.is_thought:
             self._text.write(text)
         return self.item.deltas, text
@@ -244,7 +244,7 @@ class ItemWriter:
     def _opened(self, item: TextItem | CallItem) -> list[Event]:
         self.item = item
         self.num_items += 1
-        self.has_said |= not item.is_thought
+        self.has_output |= not item.is_thought
         if self._text is not None:
             self._text = StringIO()
         return item.added()

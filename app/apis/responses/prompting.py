@@ -105,12 +105,12 @@ class ResponsePrompts:
             rules=self._prompts.rules,
         )
 
-    async def said(
+    async def messages(
         self, engine: Backend, parent: ResponseParent, fields: PromptFields, asked: Sequence[Message]
     ) -> list[ChatMessage]:
         """Return all messages of a prompt as the template gets them, those before `asked` included."""
         maker, path = self.maker(engine, parent, fields), [*parent.path, *asked]
-        return await apart_if(len(path) >= MANY_MESSAGES, lambda: maker.said(path))
+        return await apart_if(len(path) >= MANY_MESSAGES, lambda: maker.messages(path))
 
     async def from_texts(
         self,
@@ -128,11 +128,10 @@ class ResponsePrompts:
         stop: as in `to_ids`.
         """
         engine, offer = maker.engine, fields.offer
-        said = maker.said(messages)
         whole = await self._prompts.prompt(
             self._gate,
             engine,
-            said,
+            maker.messages(messages),
             param="input",
             thinking=thinking_of(engine, fields),
             lacking=lacking,

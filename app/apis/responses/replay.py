@@ -22,8 +22,8 @@ class Replay:
     def of(cls, answer: Message, engine: Backend) -> "Replay":
         """Rebuild the log of `answer`, which has ended."""
         log = RunLog(answer.run_id or "", answer)
-        for num_tokens, said in _deltas(answer, engine):
-            log.append(said.text, num_tokens, is_thought=said.is_thought)
+        for num_tokens, emitted in _deltas(answer, engine):
+            log.append(emitted.text, num_tokens, is_thought=emitted.is_thought)
         log.close(answer, len(answer.tokens.ids) // ID_BYTES, error_of(answer))
         return cls(answer, log)
 
@@ -37,20 +37,20 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, EmittedText]]:
     thinking = engine.chat_format.thinking
     # If the prompt opened the reasoning, the answer contains only the token that closes it.
     opened = thinking is not None and answer.reasoning and not thinking.begins(ids)
-    how = AnswerFormat.of(engine.tokenizer, engine.chat_format.tools, thinking)
+    answer_format = AnswerFormat.of(engine.tokenizer, engine.chat_format.tools, thinking)
     params = params_from_json(answer.params or {})
-    reader = how.begin(
+    reader = answer_format.begin(
         thinking.opening_ids if thinking is not None and opened else [],
         breaks_marks=params.is_read_for_calls,
         stop=params.stop,
     )
-    deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
+    deltas = [(count, emitted) for count, id_ in enumerate(ids, 1) if (emitted := reader.push(id_)).text]
     deltas += [(len(ids), rest)] if (rest := reader.finish()).text else []
     whole = [EmittedText(answer.reasoning or "", is_thought=True), EmittedText(answer.content)]
-    if all(_joined(deltas, said) == said.text for said in whole):
+    if all(_joined(deltas, emitted) == emitted.text for emitted in whole):
         return deltas
-    return [(len(ids) - number, said) for number, said in zip((1, 0), whole, strict=True) if said.text]
+    return [(len(ids) - number, emitted) for number, emitted in zip((1, 0), whole, strict=True) if emitted.text]
 
 
 def _joined(deltas: list[tuple[int, EmittedText]], like: EmittedText) -> str:
-    return "".join(said.text for _, said in deltas if said.is_thought == like.is_thought)
+    return "".join(emitted.text for _, emitted in deltas if emitted.is_thought == like.is_thought)

@@ -56,7 +56,7 @@ def has_output(answer: Message) -> bool:
 
     A complete answer has one, even without any text, unless nothing was to be generated.
     """
-    return (answer.status == "complete" and not answer.is_prompt_alone) or bool(answer.said.parts)
+    return (answer.status == "complete" and not answer.is_prompt_alone) or bool(answer.parsed.parts)
 
 
 def items_json(message: Message) -> list[dict[str, Any]]:
@@ -71,7 +71,7 @@ def items_json(message: Message) -> list[dict[str, Any]]:
             result = {"id": message.id, "type": kind, "status": "completed"}
             return [{**result, "call_id": call_id, "output": message.content}]
     items, num_calls, names_apart = list[dict[str, Any]](), 0, may_call.names_apart
-    parts = message.said.parts or ("",)
+    parts = message.parsed.parts or ("",)
     for index, part in enumerate(parts):
         status = _part_status(message, part, is_last=index == len(parts) - 1)
         if isinstance(part, str):

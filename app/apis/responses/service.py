@@ -133,8 +133,8 @@ class Responses:
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)
-        offer, how = fields.offer, engine.chat_format.tools
-        sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+        offer, tools = fields.offer, engine.chat_format.tools
+        sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
         note_vain_budget(engine, sampling, note, fields.client_field)
         asked = await _asked(parent, fields)
         self._gate.check(engine)
@@ -169,7 +169,7 @@ class Responses:
             makes_conversation=parent.is_new,
             response=record,
             remember=None if is_alone else made.remember,
-            tool_use=_may_call(how, offer) if offer.is_made else None,
+            tool_use=_may_call(tools, offer) if offer.is_made else None,
             progress_every=0.0 if fields.shows_progress else None,
         )
         prefix = await stored_prefix(self._store, asked, names) if len(names) > 1 else None
@@ -205,11 +205,13 @@ class Responses:
         ids: Sequence[int],
     ) -> tuple[PromptDigest, dict[str, Any] | None]:
         """Digest a prompt, and compare it with that of the response that the request names, if it names one."""
-        tenant, said = self._gate.tenant, await self._prompts.said(engine, parent, fields, asked)
-        digest = await self._diagnostics.digest(engine, tenant, fields.offer, said, ids, thinking_of(engine, fields))
+        tenant, messages = self._gate.tenant, await self._prompts.messages(engine, parent, fields, asked)
+        digest = await self._diagnostics.digest(
+            engine, tenant, fields.offer, messages, ids, thinking_of(engine, fields)
+        )
         if (earlier := fields.compared_id) is None:
             return digest, None
-        return digest, diagnostics_json(await self._diagnostics.compare(engine, tenant, earlier, digest), said)
+        return digest, diagnostics_json(await self._diagnostics.compare(engine, tenant, earlier, digest), messages)
 
     async def count(
         self, fields: InputTokensRequest, stop: Callable[[], None] = never_stop, note: Note = unnoted
@@ -429,11 +431,11 @@ def _check_fields(fields: ResponseRequest) -> None:
         raise InvalidRequestError("store must be true for a response in a conversation", param="store")
 
 
-def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
+def _may_call(tools: ToolFormat, offer: ToolOffer) -> MayCall:
     """Return all that the reading of a stored answer's calls depends on."""
-    fields = tuple(sorted(how.syntax.json_fields(offer.known_functions)))
+    fields = tuple(sorted(tools.syntax.json_fields(offer.known_functions)))
     namespaces = tuple(sorted(" ".join(parts) for parts in offer.namespaces.values()))
-    return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields, namespaces)
+    return MayCall(tools.name, offer.parallel, tuple(sorted(offer.custom)), fields, namespaces)
 
 
 async def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:

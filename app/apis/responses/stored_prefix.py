@@ -60,9 +60,9 @@ def names_of(asked: Sequence[Message]) -> list[str]:
     names, chain = list[str](), hashlib.sha256()
     for each in asked:
         for part in (each.role, each.content, dump_tool_use(each.tool_use) or ""):
-            said = part.encode("utf-8", "surrogatepass")
-            chain.update(len(said).to_bytes(8, "little"))
-            chain.update(said)
+            contents = part.encode("utf-8", "surrogatepass")
+            chain.update(len(contents).to_bytes(8, "little"))
+            chain.update(contents)
         names.append(chain.hexdigest()[:NAME_CHARACTERS])
     return names
 
@@ -93,10 +93,10 @@ def _common(path: Sequence[Message], asked: Sequence[Message]) -> list[int]:
     """
     places = list[int]()
     for message in path:
-        said, place = _said(message), places[-1] if places else 0
-        end = place + len(said)
+        contents, place = _contents(message), places[-1] if places else 0
+        end = place + len(contents)
         same = [(each.role, each.content, each.tool_use) for each in asked[place:end]]
-        if not said or end >= len(asked) or said != same:
+        if not contents or end >= len(asked) or contents != same:
             break
         places.append(end)
     return places
@@ -119,7 +119,7 @@ def _num_extended(path: Sequence[Message], prompt: Prompt) -> tuple[int, int]:
     return num_messages, num_bytes
 
 
-def _said(message: Message) -> list[Said]:
+def _contents(message: Message) -> list[Said]:
     """Return what a client would send in the place of a stored message; nothing where that is unknown.
 
     The items of a request have no reasoning, so an answer with reasoning is no part of them.

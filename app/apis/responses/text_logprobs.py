@@ -38,22 +38,22 @@ class TextLogprobs:
         Adjacent texts have theirs with the first of them. Text in front of a mark has the first of the tokens, and text
         behind one the last. Tokens whose text is held back wait for it.
         """
-        said: list[Logprobs] = [[] for _ in events]
+        shown: list[Logprobs] = [[] for _ in events]
         if not events:
-            return said
+            return shown
         tokens = self._tokens[self._passed : num_tokens]
         num_first = 0 if self._is_behind_mark else _num_texts(events)
         num_last = _num_texts(events[num_first:][::-1])
         first = self._covering(tokens, text_of(events[:num_first]))
         if num_first:
-            said[0] = self._shown(first)
+            shown[0] = self._shown(first)
         if num_last:
             rest = tokens[len(first) :]
-            said[-num_last] = self._shown(self._covering(rest[::-1], text_of(events[-num_last:]))[::-1])
+            shown[-num_last] = self._shown(self._covering(rest[::-1], text_of(events[-num_last:]))[::-1])
         is_text = num_first == len(events)
         self._passed = self._passed + len(first) if is_text else num_tokens
         self._is_behind_mark = not is_text and not num_last
-        return said
+        return shown
 
     def _shown(self, tokens: Sequence[TokenLogprobs]) -> Logprobs:
         shown: Logprobs = self._shape.content([each for each in tokens if self._size(each)])["content"]

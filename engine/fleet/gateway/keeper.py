@@ -429,8 +429,8 @@ class ReplicaKeeper:
 
     async def _reap(self, placed: PlacedReplica, link: Link) -> None:
         """Wait for the end of a process. The reason is better than that of its socket, if it comes first."""
-        how = await placed.ended()
-        reason = f"its process (pid {placed.pid} on {placed.machine}) {how}"
+        end = await placed.ended()
+        reason = f"its process (pid {placed.pid} on {placed.machine}) {end}"
         slot = self._slots[link.index]
         if link.is_lost and slot.link is link and slot.last_loss in (CLOSED, DIED):
             slot.last_loss = reason

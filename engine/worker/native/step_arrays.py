@@ -214,20 +214,20 @@ class StepArrays:
         address: int = line.ctypes.data
         return address
 
-    def _put_adjustments(self, index: int, how: Adjustments) -> int:
+    def _put_adjustments(self, index: int, adjustments: Adjustments) -> int:
         """Write the adjustments to entry `index` and return its address.
 
         The arrays that the entry points to stay alive as long as the request is in the step.
         """
-        params, seen = how.params, how.seen
+        params, seen = adjustments.params, adjustments.seen
         self._adjustments[index] = (
             params.repetition_penalty,
             params.presence_penalty,
             params.frequency_penalty,
-            len(how.biases),
-            how.bias_ids.ctypes.data,
-            how.biases.ctypes.data,
-            how.allowed.ctypes.data if how.allowed is not None else 0,
+            len(adjustments.biases),
+            adjustments.bias_ids.ctypes.data,
+            adjustments.biases.ctypes.data,
+            adjustments.allowed.ctypes.data if adjustments.allowed is not None else 0,
             seen.ids.ctypes.data if seen is not None else 0,
             seen.counts.ctypes.data if seen is not None else 0,
             seen.num.ctypes.data if seen is not None else 0,

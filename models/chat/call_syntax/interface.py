@@ -28,9 +28,9 @@ class PromptTexts:
     on_own_line: bool = False
 
 
-def instructions(how: str) -> str:
-    """Return a text for `PromptTexts`. how: says how to call the tools. Braces in it are doubled."""
-    return f"# Tools\n\nYou may call functions. Their signatures:\n{{tools}}\n\n{how}"
+def instructions(calling: str) -> str:
+    """Return a text for `PromptTexts`. calling: how to call the tools. Braces in it are doubled."""
+    return f"# Tools\n\nYou may call functions. Their signatures:\n{{tools}}\n\n{calling}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def shown(*, shows_thoughts: bool) -> str:
     for part in ("let me", " see\x1b[0m"):
         view.thought(part)
     for part in ("he", "llo"):
-        view.said(part)
+        view.add_text(part)
     view.close()
     return "".join(written)
 

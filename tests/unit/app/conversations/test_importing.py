@@ -293,8 +293,8 @@ async def test_cut_calls_survive_export_and_import(store: Store) -> None:
     body = file_of({**EMPTY, "id": "conv_1", "head_id": "c", "messages": messages})
     await store.imports.add(read_file(body), duplicates=False)
     [_, *stored] = read_file(await exported(store))[0].messages
-    assert [each.said.calls[0].arguments for each in stored] == ['{"a": "b', '{"a": "b']
-    assert [each.said.text for each in stored] == ["", ""]
+    assert [each.parsed.calls[0].arguments for each in stored] == ['{"a": "b', '{"a": "b']
+    assert [each.parsed.text for each in stored] == ["", ""]
 
 
 async def test_export_of_many_real_turns_can_be_imported(store: Store, size: Size) -> None:

@@ -326,7 +326,8 @@ class CountTokensRequest(CompatibleRequest, Markable):
     @property
     def _marked_parts(self) -> Sequence[Markable]:
         """The parts that may have marks."""
-        return [*self._upfront, *(block for content in self._contents if not isinstance(content, str) for block in content)]
+        blocks = [block for content in self._contents if not isinstance(content, str) for block in content]
+        return [*self._upfront, *blocks]
 
     @property
     def opening(self) -> str:

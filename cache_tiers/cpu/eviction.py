@@ -47,6 +47,9 @@ class EvictionPolicy(Protocol):
     def protect(self, chain: Sequence[BlockKey]) -> None:
         """Protect the chain that a request is about to use. The request reports `touch` when it ends."""
 
+    def count_returns(self, number: float) -> None:
+        """Count `number` more blocks as requested again, for a policy that sees a sample; negative for fewer."""
+
     def in_order(self) -> Iterator[BlockKey]:
         """Yield the blocks of the tier in eviction order. The policy must not change during the iteration."""
 
@@ -78,6 +81,9 @@ class LeastRecentlyUsed:
         for key in reversed(chain):
             if key in self._keys:
                 self._keys.move_to_end(key)
+
+    def count_returns(self, number: float) -> None:
+        """See EvictionPolicy."""
 
     def in_order(self) -> Iterator[BlockKey]:
         """See EvictionPolicy."""
@@ -181,6 +187,11 @@ class LikelyToReturn:
                 former.ticks[key] = self._tick
                 former.ticks.move_to_end(key)
 
+    def count_returns(self, number: float) -> None:
+        """See EvictionPolicy."""
+        self._returned.entered = max(0.0, self._returned.entered + number)
+        self._returned.came_back = max(0.0, self._returned.came_back + number)
+
     def in_order(self) -> Iterator[BlockKey]:
         """See EvictionPolicy."""
         chances = (self._chance_of(self._marked), self._chance_of(self._once), self._returned.chance)
@@ -205,7 +216,10 @@ class LikelyToReturn:
         return (once.came_back + 1 + _DOUBT * common) / (once.entered + 1 + _DOUBT)
 
     def _class_of(self, key: BlockKey) -> _Class | None:
-        return next((each for each in self._classes if key in each.ticks), None)
+        for each in self._classes:
+            if key in each.ticks:
+                return each
+        return None
 
 
 _POLICIES: Final[Mapping[EvictionName, Callable[[], EvictionPolicy]]] = MappingProxyType(

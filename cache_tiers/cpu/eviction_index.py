@@ -74,6 +74,13 @@ class EvictionIndex:
                     policy.protect(run)
                     self._shares.use(owner_of(run[0]))
 
+    def count_returns(self, owner: Owner, number: float) -> None:
+        """Count `number` more blocks of `owner` as requested again, as `EvictionPolicy.count_returns` does."""
+        with self._lock:
+            policy = self._policies.get(owner)
+            if policy is not None:
+                policy.count_returns(number)
+
     def pick(self, count: int, can_go: Callable[[BlockKey], bool], taker: Owner) -> list[BlockKey]:
         """Remove and return at most `count` blocks to make room for `taker`.
 

@@ -35,7 +35,7 @@ ORDER = {
         fleet
         """,
     "cache_tiers": """
-        owners leak_check tier histogram transfer layout cpu config lower testing store redis disk moves registry
+        owners leak_check tier histogram transfer layout cpu curves config lower testing store redis disk moves registry
         cpu_store npu
         """,
     "models": """

@@ -1,0 +1,1 @@
+"""Predicted hits of each tier at other sizes."""

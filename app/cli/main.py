@@ -45,8 +45,11 @@ from engine.device.choice import choose_device
 CHAT_HELP = "talk to the running server in the terminal, or ask it one question"
 RUNNING = ("host", "port")
 """Settings of the commands that talk to a running server."""
-CACHE_ACTIONS = ("stat", "clear", "verify")
-CACHE_HELP = "inspect KV blocks in Redis and on the disk, and packed weights: stat counts, verify checks, clear deletes"
+CACHE_ACTIONS = ("stat", "clear", "verify", "plan")
+CACHE_HELP = (
+    "inspect KV blocks in Redis and on the disk, and packed weights: stat counts, verify checks, clear deletes them; "
+    "plan asks the running server which tier should be larger"
+)
 DOCTOR_HELP = "check this machine and say how to fix each problem"
 DOCTOR_MODEL = Option("model", any_text, "MODEL", "model to check, in any form of --model, which it replaces")
 DOCTOR_OPTIONS = (Option("security", switch, "", "check instead who has access to what"),)
@@ -57,7 +60,10 @@ RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
 PULL_HELP = "download a model, after showing what it needs; without a name, list good small models"
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
-CACHE_SETTINGS = ("state-dir", "cache-dir", "secret-file", "redis-url", "disk-kv-size", "disk-kv-dir", "packed-size")
+CACHE_SETTINGS = (
+    *RUNNING,
+    *("state-dir", "cache-dir", "secret-file", "redis-url", "disk-kv-size", "disk-kv-dir", "packed-size"),
+)
 DATABASE = ("state-dir", "database-url")
 """Settings that say where the conversations are."""
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
@@ -151,6 +157,7 @@ examples:
   ebb people add alice --admin                create a person who logs in with a password (ebb serve --passwords)
   ebb backup chats.db                         copy the conversations into one file; the server may keep running
   ebb cache verify                            read every KV block of the lower tiers and check that it is intact
+  ebb cache plan                              say which tier should be larger, and what it brings
   ebb bench --streams 1,8                     measure how fast the running server is
   ebb profile --streams 32                    show where the time of a step goes, as a table and a Chrome trace
 
@@ -253,7 +260,9 @@ def _commands() -> tuple[_Command, ...]:
             settings=RUNNING,
             own=BENCH_OPTIONS,
         ),
-        _Command(name="cache", run=_cache, help=CACHE_HELP, settings=CACHE_SETTINGS, actions=CACHE_ACTIONS),
+        _Command(
+            name="cache", run=_cache, help=CACHE_HELP, settings=CACHE_SETTINGS, own=(API_KEY,), actions=CACHE_ACTIONS
+        ),
         _Command(
             name="keys create",
             run=_keys_create,
@@ -395,7 +404,11 @@ def _bench(settings: Settings, **plan: Any) -> int:
     return bench(settings, BenchPlan(**plan))
 
 
-def _cache(settings: Settings, action: str) -> int:
+def _cache(settings: Settings, action: str, api_key: str | None = None) -> int:
+    if action == "plan":
+        from app.cli.cache_plan import cache_plan
+
+        return cache_plan(settings, api_key)
     from app.cli.cache import cache
 
     return cache(settings, action)

@@ -106,6 +106,16 @@ class ChatClient:
             async with self._session.post(f"/api/admin/replicas/{replica}/drain") as response:
                 await _refuse_errors(response)
 
+    async def live_sample(self) -> dict[str, Any]:
+        """Get one sample of the live figures. Raise NoServerError, RefusedError."""
+        with self._unbroken():
+            async with self._session.get("/api/live") as response:
+                await _refuse_errors(response)
+                async for event in read_events(response.content.iter_any()):
+                    if event.kind == "sample":
+                        return event.data
+        raise NoServerError(f"{self.url} sent no live figures")
+
     async def send(self, conversation_id: str, content: str) -> AsyncGenerator[Event, None]:
         """Send `content` and yield the events of the answer. Cancelling also cancels the run on the server.
 

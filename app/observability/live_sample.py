@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from app.host.backend import Backend
 from app.observability.figures import TierFigures, requests_by_state, tier_figures
+from app.observability.tier_plan import tier_plans
 from app.observability.tier_words import breaker_state, tier_words
 from app.schemas.response_bodies.live import LiveFigures, RouteSample, TierSample
 from cache_tiers.registry import all_tiers
@@ -70,10 +71,13 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
     """
     seconds = now.at - before.at
     words = tier_words(engine, stats)
+    plans = tier_plans(stats, {tier: figures.capacity_bytes for tier, figures in now.tiers.items()})
     tiers: dict[TierId, TierSample] = {
         tier: _tier(words[tier], figures, before.tiers[tier], earlier.tiers[tier], seconds)
         for tier, figures in now.tiers.items()
     }
+    for tier, sample in tiers.items():
+        sample["plan"] = plans.get(tier)
     tiers |= {tier: {"state": state} for tier, state in words.items() if tier not in now.tiers}
     return {
         "requests": requests_by_state(stats),

@@ -12,12 +12,15 @@ from prometheus_client.registry import Collector
 
 from app.host.engine_host import EngineHost
 from app.observability.figures import requests_by_state, tier_figures
+from app.observability.tier_plan import hit_rates
 from app.version import VERSION
+from cache_tiers.curves.reuse_curves import FACTORS
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU
 from engine.loop.stats import EngineStats, RouteStats
+from engine.offload.reuse_notes import factor_name
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Histogram bounds. The duration of a streamed answer is that of its stream."""
@@ -277,6 +280,15 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         for tenant, nbytes in figures.tenants.items():
             tenants.add_metric([tier, tenant], nbytes)
     yield from (used, capacity, tenants, asked, found, evicted, lost, moved)
+    planned = GaugeMetricFamily(
+        "ebb_tier_planned_hit_rate",
+        "Part of the prompts' tokens that a tier would have at a multiple of its size, by tier and multiple",
+        labels=["tier", "size"],
+    )
+    for tier, rates in hit_rates(stats.reuse).items():
+        for factor, rate in zip(FACTORS, rates, strict=True):
+            planned.add_metric([tier, factor_name(factor)], rate)
+    yield planned
     yield _by_label(
         CounterMetricFamily(
             "ebb_reuse_ends", "Number of requests whose next block no tier provided, by cause", labels=["cause"]

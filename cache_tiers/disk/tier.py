@@ -18,6 +18,7 @@ class DiskKind:
     """The disk tier: a folder of this machine, on by default."""
 
     tier = DISK
+    size_setting = "disk-kv-size"
 
     def is_off(self, config: TierConfig) -> bool:
         """See LowerTierKind."""

@@ -134,6 +134,10 @@ class LowerTierKind(Protocol):
     def tier(self) -> Tier:
         """Identity of the tier."""
 
+    @property
+    def size_setting(self) -> str:
+        """Name of the setting that bounds the tier."""
+
     def is_off(self, config: TierConfig) -> bool:
         """Return True if the settings turn the tier off."""
 

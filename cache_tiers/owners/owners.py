@@ -10,6 +10,9 @@ from cache_tiers.owners.block_key import Owner
 PUBLIC: Final = "(public)"
 """Name of the content that all tenants share. No tenant has a name in brackets."""
 
+OTHERS: Final = "(others)"
+"""Name for all tenants that are not among the largest, and for those whose name has been forgotten."""
+
 DEFAULT_WEIGHT: Final = 1.0
 MAX_NAMES: Final = 1 << 16
 

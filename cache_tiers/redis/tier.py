@@ -21,6 +21,7 @@ class RedisKind:
     """The Redis tier: a server that the user names, or a companion that this process starts."""
 
     tier = REDIS
+    size_setting = "redis-memory"
 
     def is_off(self, config: TierConfig) -> bool:
         """See LowerTierKind."""

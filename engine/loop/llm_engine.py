@@ -22,12 +22,16 @@ from engine.intake.processor import Processor
 from engine.loop.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
 from engine.loop.promised_ends import PromisedEnds
 from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats, tenant_bytes
+from engine.offload.reuse_notes import ReuseStats
 from engine.request.request import Request
 from engine.scheduling.prompt_progress import ProgressReports
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import Track
+
+PROMPT_TOKENS = 1024
+"""Length of a usual prompt, by which the time of computing a token is stated."""
 
 QUEUE_TIMED_OUT = "the request timed out in the queue: the server is overloaded. Retry later."
 STEP_FAILED = "the model failed on this request; see the server's log"
@@ -347,6 +351,7 @@ class LLMEngine:
                 checks=dict(self._checks),
             ),
             tiers=_of_tiers(tiers, pool.owners, block_nbytes, warmed=counted["warmed"], reuse_ends=self._reuse_ends),
+            reuse=_of_reuse(scheduler),
             workers=self.core.executor.state,
         )
 
@@ -358,6 +363,12 @@ class LLMEngine:
             self._checks["failed"] += 1
             raise
         self._checks["clean"] += 1
+
+
+def _of_reuse(scheduler: Scheduler) -> ReuseStats:
+    if scheduler.reuse is None:
+        return ReuseStats()
+    return scheduler.reuse.stats((scheduler.connector.compute_seconds(PROMPT_TOKENS) or 0.0) / PROMPT_TOKENS)
 
 
 def _of_tiers(

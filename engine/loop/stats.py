@@ -7,12 +7,13 @@ from typing import Final, Literal
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.owners.block_key import Owner
-from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.owners import OTHERS, Owners
 from cache_tiers.registry import all_tiers
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import TierId
 from engine.api.role import Role
 from engine.executor.workers import WorkersState
+from engine.offload.reuse_notes import ReuseStats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +198,7 @@ class EngineStats:
     steps: StepStats = field(default_factory=StepStats)
     blocks: BlockStats = field(default_factory=BlockStats)
     tiers: TierStats = field(default_factory=TierStats)
+    reuse: ReuseStats = field(default_factory=ReuseStats)
     workers: WorkersState | None = None
     replicas: tuple[ReplicaState, ...] = ()
     routes: RouteStats | None = None
@@ -208,8 +210,6 @@ class EngineStats:
 
 
 MAX_NAMED: Final = 8
-OTHERS: Final = "(others)"
-"""Name for all tenants that are not among the largest, and for those whose name has been forgotten."""
 
 
 def tenant_bytes(held: Mapping[Owner, int], owners: Owners, block_nbytes: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from engine.api.outputs import FinishReason
 from engine.block_tables.block_manager import BlockManager
 from engine.block_tables.prefix_log import PrefixLog
 from engine.offload.interface import TierConnector
+from engine.offload.reuse_notes import ReuseNotes
 from engine.request.request import Request, RequestStatus
 from engine.request.timeline import Phase
 from engine.scheduling.deadlines import Deadlines
@@ -29,13 +30,16 @@ class RequestStates:
     blocks were taken back.
     """
 
-    def __init__(self, queue: RequestQueue, blocks: BlockManager, connector: TierConnector) -> None:
+    def __init__(
+        self, queue: RequestQueue, blocks: BlockManager, connector: TierConnector, reuse: ReuseNotes | None = None
+    ) -> None:
         self.queue = queue
         self.running = SortedRequests(self.sort_key)
         self.num_preemptions = 0
         self.num_reclaims = 0
         self._blocks = blocks
         self._connector = connector
+        self._reuse = reuse
         self._orders = itertools.count()
         self._earlier_orders = itertools.count(EARLIER)
         self._requests: dict[str, Request] = {}
@@ -224,6 +228,8 @@ class RequestStates:
             case RequestStatus.RUNNING:
                 self.running.remove(request)
                 self._connector.touch(request)
+                if self._reuse is not None:
+                    self._reuse.note(request)
                 self._hand_over_prompt(request)
                 self._blocks.free(request)
             case _:

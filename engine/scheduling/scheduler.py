@@ -13,6 +13,7 @@ from engine.api.errors import OverloadedError
 from engine.api.outputs import FinishReason
 from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
+from engine.offload.reuse_notes import ReuseNotes
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
@@ -42,6 +43,7 @@ class Scheduler:
     """Scheduler of all requests. `clock` gives seconds.
 
     connector: connection to the tiers below the device. proposer: source of draft tokens; None turns speculation off.
+    reuse: counts of what tiers of other sizes would find; None for no counts.
     """
 
     def __init__(
@@ -53,7 +55,9 @@ class Scheduler:
         *,
         clock: Callable[[], float],
         proposer: Proposer | None = None,
+        reuse: ReuseNotes | None = None,
     ) -> None:
+        self.reuse = reuse
         self.limits = limits
         self.blocks = blocks
         self.connector = connector
@@ -62,7 +66,7 @@ class Scheduler:
         self._num_steps = 0
         self._batches = Batches(limits.num_stages)
         self._queue = queue
-        self._states = RequestStates(queue, blocks, connector)
+        self._states = RequestStates(queue, blocks, connector, reuse)
         self._room = BlockAllocation(self._states, blocks, connector, num_places=limits.max_num_seqs)
         self._admission = Admission(self._states, blocks, connector, self._room)
         self._admission_order = AdmissionOrder(

@@ -34,6 +34,7 @@ from engine.offload.connector import OffloadConnector
 from engine.offload.interface import TierConnector
 from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
+from engine.offload.reuse_notes import ReuseNotes
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
@@ -41,6 +42,7 @@ from engine.speculation.prompt_lookup import PromptLookup
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import NO_TRACE, Trace
+from engine.wiring.count_reuse import count_reuse
 from engine.wiring.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
@@ -125,7 +127,7 @@ def build_llm_engine(
         encode=partial(tokenizer.encode, special=False),
         make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
     )
-    make_scheduler = partial(_scheduler, config, loaded, clock, trace)
+    make_scheduler = partial(_scheduler, config, loaded, clock, trace, _reuse(config, loaded))
     core = EngineCore(
         make_scheduler,
         loaded.executor,
@@ -304,8 +306,22 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
     )
 
 
+def _reuse(config: EngineConfig, loaded: _Loaded) -> ReuseNotes | None:
+    """Begin to count what tiers of other sizes would find; None if no prefix is reused."""
+    if not config.cache.prefix_cache:
+        return None
+    return count_reuse(
+        config, loaded.tiers.store, loaded.owners, num_blocks=loaded.num_blocks, block_nbytes=loaded.block_nbytes
+    )
+
+
 def _scheduler(
-    config: EngineConfig, loaded: _Loaded, clock: Callable[[], float], trace: Trace, former: Scheduler | None
+    config: EngineConfig,
+    loaded: _Loaded,
+    clock: Callable[[], float],
+    trace: Trace,
+    reuse: ReuseNotes | None,
+    former: Scheduler | None,
 ) -> Scheduler:
     """Build a scheduler. `former` is the one in doubt that it replaces, if any."""
     store, manager = loaded.tiers.store, None
@@ -342,4 +358,4 @@ def _scheduler(
             manager, blocks, PrefillCost(), role=config.parallel.role, clock=clock, trace=trace
         )
     proposer = PromptLookup() if config.speculation.prompt_lookup else None
-    return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer)
+    return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer, reuse=reuse)

@@ -27,12 +27,34 @@ class ComputedRate(TypedDict):
     computed: float | None
 
 
+class TierPlan(TypedDict):
+    """Predicted hits of one tier at other sizes, over the last hours. Recent requests count more.
+
+    counted_tokens: prompt tokens on which the figures are based. Few tokens say little.
+    sizes: sizes in bytes, from a quarter to eight times the size of today, in whose place the third one is.
+    hit_rates: part of the prompts' tokens that this tier, or one above it, would have at each size.
+    advised_bytes: the smallest size that brings almost all that more memory can bring; null if nothing is to be gained.
+    advised_hit_rate: the hit rate at that size.
+    saved_seconds_per_day: time of computing that this size would save, within a day like the last hours.
+    tenants: hit rates of the largest tenants, by name, and of `(others)`.
+    """
+
+    counted_tokens: int
+    sizes: list[int]
+    hit_rates: list[float]
+    advised_bytes: int | None
+    advised_hit_rate: float | None
+    saved_seconds_per_day: float | None
+    tenants: dict[str, list[float]]
+
+
 class TierSample(TypedDict):
     """Current figures of one tier. A tier that is off has only its state.
 
     capacity_bytes: 0 for no limit.
     hit_rate: over the last minute; null if nothing was looked up.
     tenants: bytes held by the largest tenants, by name, and by `(others)`; empty for tiers below CPU memory.
+    plan: null until prompts were looked up, and for a tier whose size is unknown.
     """
 
     state: str
@@ -43,6 +65,7 @@ class TierSample(TypedDict):
     bytes_out_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
     evictions_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
     tenants: NotRequired[Annotated[dict[str, int], Field(default_factory=dict)]]
+    plan: NotRequired[Annotated[TierPlan | None, Field(default=None)]]
 
 
 class ReplicaSample(TypedDict):

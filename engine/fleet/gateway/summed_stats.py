@@ -9,11 +9,13 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats
+from engine.offload.reuse_notes import ReuseStats
 
 CURRENT: Mapping[type, frozenset[str]] = {
     RequestStats: frozenset({"running", "waiting", "loading", "following", "preempted"}),
     BlockStats: frozenset({"total", "used", "cached", "unstored", "tenants"}),
     TierStats: frozenset({"stores_refused", "cpu_tenants"}),
+    ReuseStats: frozenset(field.name for field in fields(ReuseStats)),
     CPUTierStats: frozenset({"used_bytes", "capacity_bytes", "held_blocks", "deferred_blocks"}),
     LowerTierStats: frozenset(
         {
@@ -24,7 +26,7 @@ CURRENT: Mapping[type, frozenset[str]] = {
 }
 """Fields that state a current value, which a replica that has ended no longer has. All others count since the start."""
 
-GROUPS = (RequestStats, TokenStats, StepStats, BlockStats, TierStats)
+GROUPS = (RequestStats, TokenStats, StepStats, BlockStats, TierStats, ReuseStats)
 
 SHARED = frozenset({"used_bytes", "capacity_bytes", "evicted_blocks", "promised_bytes"})
 """Fields of a lower tier that describe the one server of all replicas."""

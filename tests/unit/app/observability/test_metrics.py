@@ -22,6 +22,7 @@ from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
 from engine.loop.stats import EngineStats, ReplicaState, RouteStats, TierStats
+from engine.offload.reuse_notes import ReuseStats
 from engine.testing.replay_engine import ReplayEngine
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -63,6 +64,7 @@ class EngineWithEverything(ReplayEngine):
                 ReplicaState(index=0, state="ok", epoch=1, machine="here", pid=7, answers=1, restarts=0, last_loss=""),
             ),
             routes=RouteStats({"prefix": 1}, 1, seconds, seconds),
+            reuse=ReuseStats(asked={"cpu": 2.0}, found={"cpu": {"1": 1.0}}),
         )
 
 

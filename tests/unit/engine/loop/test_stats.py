@@ -3,10 +3,9 @@
 from collections import Counter
 
 from cache_tiers.owners.block_key import Owner
-from cache_tiers.owners.owners import PUBLIC, Owners
+from cache_tiers.owners.owners import OTHERS, PUBLIC, Owners
 from engine.loop.stats import (
     MAX_NAMED,
-    OTHERS,
     BlockStats,
     EngineStats,
     RequestStats,

@@ -1,0 +1,89 @@
+"""`ebb cache plan`: what the running server's tiers would find at other sizes, and what to change."""
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from app.client.chat_client import ChatClient, NoServerError, RefusedError
+from app.config.settings import Settings
+from app.config.sizes import format_size
+from app.transport.tls import own_certificate
+from cache_tiers.curves.reuse_curves import FACTORS
+from cache_tiers.registry import LOWER_TIERS, all_tiers
+from cache_tiers.tier import CPU, DEVICE, Tier, TierId
+
+LEAST_TOKENS: Final = 20_000
+"""Prompt tokens below which no advice is given."""
+
+_SPARE: Final = 0.005
+"""Loss of the hit rate that nobody notices."""
+
+_MINUTE, _HOUR = 60.0, 3600.0
+
+_SETTINGS: Final[Mapping[TierId, str]] = MappingProxyType(
+    {DEVICE.id: "kv-memory", CPU.id: "cpu-kv-memory", **{kind.tier.id: kind.size_setting for kind in LOWER_TIERS}}
+)
+
+
+def cache_plan(settings: Settings, api_key: str | None = None) -> int:
+    """Print the plan of each tier of the running server. Returns the exit status."""
+    try:
+        sample = asyncio.run(_sample(settings, api_key))
+    except NoServerError as error:
+        print(f"ebb: {error.message}\nStart one in another terminal: ebb serve", file=sys.stderr)
+        return 1
+    except RefusedError as error:
+        print(f"ebb: {error.message}", file=sys.stderr)
+        return 1
+    for line in plan_lines(sample["tiers"]):
+        print(line)
+    return 0
+
+
+async def _sample(settings: Settings, api_key: str | None) -> dict[str, Any]:
+    async with ChatClient(settings.client_url, api_key, own_certificate(settings)) as client:
+        return await client.live_sample()
+
+
+def plan_lines(tiers: Mapping[TierId, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines for the tiers of a live sample: the curve of each tier, and a sentence of advice."""
+    planned = [tier for tier in all_tiers() if tiers.get(tier.id, {}).get("plan")]
+    if not planned:
+        yield "No prompt was looked up yet, so nothing can be planned."
+    for tier in planned:
+        plan = tiers[tier.id]["plan"]
+        yield f"{tier.name}: part of the prompts' tokens that it and the tiers above it have, by size"
+        points = zip(plan["sizes"], plan["hit_rates"], strict=True)
+        yield "  " + ", ".join(f"{format_size(size)} {_percent(rate)}" for size, rate in points)
+        yield f"  {advice(tier, plan)}"
+
+
+def advice(tier: Tier, plan: Mapping[str, Any]) -> str:
+    """Say in a sentence what to change about a tier, and what it brings."""
+    sizes, rates, today = plan["sizes"], plan["hit_rates"], FACTORS.index(1.0)
+    if plan["counted_tokens"] < LEAST_TOKENS:
+        return f"Too little is known yet: {plan['counted_tokens']} of {LEAST_TOKENS} prompt tokens were counted."
+    if plan["advised_bytes"] is None:
+        spare = rates[today - 1] >= rates[today] - _SPARE
+        half = f" {format_size(sizes[today - 1])} would do." if spare else ""
+        return f"Nothing to gain: 8 times the size would find less than 1 % more.{half}"
+    change = f"With --{_SETTINGS[tier.id]} {format_size(plan['advised_bytes'])} in place of {format_size(sizes[today])}"
+    found = f"{_percent(plan['advised_hit_rate'])} in place of {_percent(rates[today])} of prompt tokens would come"
+    saved = plan["saved_seconds_per_day"]
+    if saved is None:
+        brings = "the time of computing is not known yet"
+    elif saved < _MINUTE:
+        brings = "they are loaded from a tier below today, so little computing is saved"
+    else:
+        brings = f"about {_duration(saved)} of computing a day less"
+    return f"{change}, {found} from {tier.name} or a tier above: {brings}."
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.0f} %"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / _HOUR:.1f} h" if seconds >= _HOUR else f"{seconds / _MINUTE:.0f} min"

@@ -179,6 +179,7 @@ export const texts: AccountTexts = {
       open_requests: "الطلبات المتزامنة",
       items_per_conversation: "الرسائل لكل دردشة",
       stored_bytes: "التخزين (MiB)",
+      kv_reserved: "محجوز على القرص (MiB؛ فارغ: لا شيء)",
     },
     limitsNote: "الحقل الفارغ يعني عدم وجود حد.",
     save: "حفظ",

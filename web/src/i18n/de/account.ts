@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
       open_requests: "Gleichzeitige Anfragen",
       items_per_conversation: "Nachrichten pro Chat",
       stored_bytes: "Speicherplatz (MiB)",
+      kv_reserved: "Auf der Festplatte zugesagt (MiB; leer: nichts)",
     },
     limitsNote: "Ein leeres Feld bedeutet: kein Limit.",
     save: "Speichern",

@@ -158,6 +158,7 @@ export const texts = {
       open_requests: "Requests at once",
       items_per_conversation: "Messages per chat",
       stored_bytes: "Storage (MiB)",
+      kv_reserved: "On the disk for promises (MiB; empty: none)",
     },
     limitsNote: "An empty field means no limit.",
     save: "Save",

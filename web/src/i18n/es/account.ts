@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
       open_requests: "Solicitudes a la vez",
       items_per_conversation: "Mensajes por chat",
       stored_bytes: "Almacenamiento (MiB)",
+      kv_reserved: "Reservado en el disco (MiB; vacío: nada)",
     },
     limitsNote: "Un campo vacío significa que no hay límite.",
     save: "Guardar",

@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
       open_requests: "Requêtes simultanées",
       items_per_conversation: "Messages par conversation",
       stored_bytes: "Stockage (Mio)",
+      kv_reserved: "Réservé sur le disque (Mio ; vide : rien)",
     },
     limitsNote: "Un champ vide signifie : aucune limite.",
     save: "Enregistrer",

@@ -159,6 +159,7 @@ export const texts: AccountTexts = {
       open_requests: "एक साथ अनुरोध",
       items_per_conversation: "प्रति चैट मैसेज",
       stored_bytes: "स्टोरेज (MiB)",
+      kv_reserved: "डिस्क पर आरक्षित (MiB; खाली: कुछ नहीं)",
     },
     limitsNote: "ख़ाली फ़ील्ड का मतलब है कोई सीमा नहीं।",
     save: "सेव करें",

@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
       open_requests: "同時リクエスト",
       items_per_conversation: "チャットあたりのメッセージ",
       stored_bytes: "保存容量（MiB）",
+      kv_reserved: "ディスクの予約（MiB、空欄: なし）",
     },
     limitsNote: "空欄は上限なしを意味します。",
     save: "保存",

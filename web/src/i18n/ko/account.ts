@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
       open_requests: "동시 요청",
       items_per_conversation: "채팅당 메시지",
       stored_bytes: "저장 공간(MiB)",
+      kv_reserved: "디스크 예약(MiB, 비우면 없음)",
     },
     limitsNote: "비워 두면 한도가 없습니다.",
     save: "저장",

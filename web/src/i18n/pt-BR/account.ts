@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
       open_requests: "Solicitações simultâneas",
       items_per_conversation: "Mensagens por conversa",
       stored_bytes: "Armazenamento (MiB)",
+      kv_reserved: "Reservado no disco (MiB; vazio: nada)",
     },
     limitsNote: "Um campo vazio significa sem limite.",
     save: "Salvar",

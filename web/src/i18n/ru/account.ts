@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
       open_requests: "Одновременных запросов",
       items_per_conversation: "Сообщений в чате",
       stored_bytes: "Хранилище (МиБ)",
+      kv_reserved: "Зарезервировано на диске (МиБ; пусто: ничего)",
     },
     limitsNote: "Пустое поле означает: без лимита.",
     save: "Сохранить",

@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
       open_requests: "同時進行的請求數",
       items_per_conversation: "每個對話的訊息數",
       stored_bytes: "儲存空間（MiB）",
+      kv_reserved: "磁碟預留（MiB，留空表示無）",
     },
     limitsNote: "留空表示沒有限制。",
     save: "儲存",

@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
       open_requests: "同时进行的请求数",
       items_per_conversation: "每个对话的消息数",
       stored_bytes: "存储空间（MiB）",
+      kv_reserved: "磁盘预留（MiB，留空表示无）",
     },
     limitsNote: "留空表示不限。",
     save: "保存",

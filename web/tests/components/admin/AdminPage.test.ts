@@ -79,7 +79,7 @@ it("takes no second click while a person is being added", async () => {
   await vi.waitFor(() => expect(button.disabled).toBe(false));
 });
 
-it("shows and takes the limit on storage in MiB", async () => {
+it("shows and takes sizes in MiB", async () => {
   const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_runs: null, conversations: null, open_requests: null, items_per_conversation: null };
   const tenant = { tenant: "ada", limits: { ...none, stored_bytes: 3 * 2 ** 19 } } as Tenant;
   const setLimits = vi.fn((_tenant: string, limits: Limits) => Promise.resolve(limits));
@@ -90,8 +90,11 @@ it("shows and takes the limit on storage in MiB", async () => {
   expect(field.value).toBe("1.5");
   field.value = "2";
   field.dispatchEvent(new Event("input", { bubbles: true }));
+  const reserved = [...document.querySelectorAll("label")].find(({ textContent }) => textContent.includes("On the disk for promises"))!.querySelector("input")!;
+  reserved.value = "5";
+  reserved.dispatchEvent(new Event("input", { bubbles: true }));
   document.querySelector<HTMLButtonElement>("button.primary")!.click();
-  await vi.waitFor(() => expect(setLimits).toHaveBeenCalledExactlyOnceWith("ada", { ...none, stored_bytes: 2 ** 21 }));
+  await vi.waitFor(() => expect(setLimits).toHaveBeenCalledExactlyOnceWith("ada", { ...none, stored_bytes: 2 ** 21, kv_reserved: 5 * 2 ** 20 }));
 });
 
 /** Show the page to another administrator, with one person and one key. */

@@ -45,6 +45,17 @@ it.each([
   expect(textOf({ ...KV, form })).toMatch(said);
 });
 
+it("says what the disk keeps, until when, and what it does not keep", () => {
+  const at = new Date();
+  at.setHours(23, 15);
+  const promise = { tokens: 1280, declined: 64, until: at.getTime() / 1000, reason: "reservation_full" } as const;
+  expect(textOf({ ...KV, promise })).toMatch(/Kept on the disk\s*1,280 tokens until 11:15\sPM/);
+  expect(textOf({ ...KV, promise })).toMatch(/Kept on the disk\s*64 tokens not kept/);
+  const declined = textOf({ ...KV, promise: { ...promise, tokens: 0, until: null } });
+  expect(declined).not.toContain("until");
+  expect(textOf(KV)).not.toContain("Kept on the disk");
+});
+
 it("has words for the id of a session", () => {
   expect(textOf({ ...KV, volatile_lines: { removed: [], moved: ["session-id"] } })).toContain("the session's id");
 });

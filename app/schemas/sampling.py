@@ -274,7 +274,9 @@ class OpenAIRequest(GenerationRequest, FormFields):
     @property
     def marked_share(self) -> float:
         """See AnswerRequest."""
-        return 1.0 if self.prompt_cache_key is not None else 0.0
+        options = self.prompt_cache_options
+        is_promised = options is not None and options.mode != "explicit" and options.mark is not None
+        return 1.0 if is_promised or self.prompt_cache_key is not None else 0.0
 
     @property
     def wanted_promise(self) -> WantedPromise | None:

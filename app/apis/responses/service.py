@@ -159,7 +159,7 @@ class Responses:
             prompt=made.prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
-            is_marked=fields.prompt_cache_key is not None,
+            is_marked=fields.prompt_cache_key is not None or fields.wanted_promise is not None,
             wanted_promise=fields.wanted_promise,
             new=tuple(new),
             check_head=parent.is_named,

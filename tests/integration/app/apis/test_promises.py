@@ -68,6 +68,9 @@ async def test_times_of_each_api_become_promises(api: Api) -> None:
     assert explicit.seconds == HOUR / 2
     assert 0 < explicit.num_tokens <= sizes[6]
     assert unmarked is None
+    marked = [request.num_marked for request in api.engine.requests]
+    assert marked[0] == marked[-1] == 0
+    assert marked[1:4] == sizes[1:4], "what is promised is a mark, too"
 
 
 async def test_without_a_reservation_only_stated_times_are_declined(api: Api) -> None:

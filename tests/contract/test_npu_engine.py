@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.config import DiskConfig, TierConfig
+from engine.api.generate_request import GenerateRequest
+from engine.api.promise import PromiseRequest
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.request.scheduler_output import SchedulerOutput
@@ -87,6 +90,21 @@ def test_stored_prefix_is_restored_for_same_attention_only(npu: FakeNpu, pangu: 
     assert [each.usage.kv.reused["disk"] for each in told] == [0, 0, 2 * BLOCK]
     assert [each.usage.kv.computed for each in told] == [len(question), len(question), 30]
     assert told[0].token_ids == told[2].token_ids
+
+
+def test_blocks_of_an_npu_are_promised_on_the_disk(npu: FakeNpu, pangu: Path, tmp_path: Path) -> None:
+    promise = PromiseRequest(num_tokens=2 * BLOCK + 9, seconds=300.0, reserved_bytes=1 << 30)
+    with LLM(npu_config(pangu, tiers=tiers(tmp_path / "state", disk=True), blocks=6)) as llm:
+        request = GenerateRequest(
+            prompt_token_ids=prompt(1, 2 * BLOCK + 9),
+            params=SamplingParams(temperature=0.0, max_tokens=1),
+            promise=promise,
+        )
+        queued = llm.engine.add_request(request).request_id
+        usage = llm._run([queued])[queued].usage
+    assert usage is not None
+    assert usage.kv.promise is not None
+    assert (usage.kv.promise.num_tokens, usage.kv.promise.reason) == (2 * BLOCK, None)
 
 
 def test_batch_with_preemptions_gives_same_tokens(npu: FakeNpu, pangu: Path) -> None:

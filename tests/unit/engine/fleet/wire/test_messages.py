@@ -8,6 +8,7 @@ import pytest
 
 from engine.api.errors import ConflictError, EbbError, InvalidRequestError, OverloadedError, PromptTooLongError
 from engine.api.outputs import KnownPrefix, KVReceipt, MissReason, PromptProgress, Reuse, TokenLogprobs, Usage
+from engine.api.promise import PromiseReport, PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 from engine.api.urgency import Urgency
@@ -37,7 +38,8 @@ def test_request_arrives_as_it_was_sent() -> None:
         seed=(1 << 63) - 1,
         form=StructuredOutput("json", "{}", "response_format"),
     )
-    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, 4, None, True, 0.5)
+    urgency, promise = Urgency(timeout=3.5), PromiseRequest(64, 300.0, 1 << 30)
+    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", urgency, (7,), False, 4, promise, True, 0.5)
     assert decode_down(encode(call)) == call
 
 
@@ -52,7 +54,12 @@ def test_order_keeps_paths_that_are_no_text() -> None:
 
 
 def test_outputs_arrive_as_they_were_sent() -> None:
-    receipt = KVReceipt(reused=Counter({"device": 64, "redis": 3}), computed=2, prefetched=Counter({"redis": 3}))
+    receipt = KVReceipt(
+        reused=Counter({"device": 64, "redis": 3}),
+        computed=2,
+        prefetched=Counter({"redis": 3}),
+        promise=PromiseReport(64, 64, 300.0, 1e9, "reservation_full"),
+    )
     reuse = Reuse(64, KnownPrefix(66, (1, 2)), MissReason("evicted", "they are gone", ("device",)))
     usage = Usage(
         prompt_tokens=69, completion_tokens=2, kv=receipt, queue_ms=0.5, ttft_ms=1.5, total_ms=2.5, reuse=reuse

@@ -233,8 +233,9 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@$(BIN)/python scripts/install_torch.py $(TORCH) $(DEVICE) $(TORCH_CPU_INDEX)
 	@rm -f .make/torch-* && touch $@
 
-.make/ebb: $(TORCH_STAMP) pyproject.toml constraints.txt
-	@echo "==> Installing Ebb and what it depends on (1 GB, a minute or two)"
+.make/ebb: $(TORCH_STAMP) pyproject.toml constraints.txt scripts/stand_ins.py
+	@echo "==> Installing Ebb and what it depends on (half a GB, a minute or two)"
+	@$(BIN)/python scripts/stand_ins.py $(DEVICE)
 	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
 	@touch $@
 

@@ -28,7 +28,6 @@ from app.access.auth_policy import auth_policy_of, why_not_to_serve
 from app.access.authentication import Authentication
 from app.access.middleware import HostNames, OriginGuard, cors
 from app.access.requests_in_progress import OpenRequests
-from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.extras import install_command
 from app.config.options import SettingsError
@@ -53,7 +52,7 @@ from app.open_services import ServicePlan, open_services
 from app.prompts.prefix_rules import PrefixRules
 from app.routes import scim
 from app.routes.api import OPERATIONS
-from app.routes.pages import STATIC, file_routes, is_page_file, page_operations
+from app.routes.pages import STATIC, UnknownAddress, file_routes, is_page_file, page_operations
 from app.routes.routing import route_of
 from app.runs.hand_over import hand_over_in_batches
 from app.services import Services

@@ -17,9 +17,8 @@ from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.http.operation_table import OperationTable
 from app.http.request_access import STATE
+from app.http.request_body import MEMORY, BodyMemory
 from app.logs.request_log import CURRENT_REQUEST
-from app.tenants.body_memory import STATE as BODY_MEMORY
-from app.tenants.body_memory import BodyMemory
 from app.tenants.limits import LimitName
 from app.tenants.person import Identity
 from app.tenants.principal import Principal
@@ -162,7 +161,7 @@ class Authentication:
             await error_response(limit)(scope, receive, send)
             return
         with self._open_requests.counted(tenant), closing(BodyMemory(self._held_by_bodies, tenant)) as memory:
-            scope["state"][BODY_MEMORY] = memory
+            scope["state"][MEMORY] = memory
             await self._watched(principal, scope, receive, send)
 
     async def _watched(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:

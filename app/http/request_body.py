@@ -1,8 +1,9 @@
-"""Request bodies, read with limits on their size and time."""
+"""Request bodies, read with limits on their size and time, and on the memory of all bodies of a tenant."""
 
 import asyncio
 import logging
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Final, TypeVar
@@ -15,10 +16,9 @@ from app.http.client_presence import stop_if_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError, UnsupportedEncodingError
 from app.logs.request_log import message
 from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, parse_body
-from app.tenants.body_memory import STATE, BodyMemory
 from app.tenants.principal import Principal
 from app.tenants.tenant_threads import TenantThreads
-from engine.api.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError, OverloadedError
 
 MAX_MEMBERS: Final = 16
 """Compressed streams in one body. A gzip file may have several, and each one costs time whatever its size."""
@@ -28,6 +28,12 @@ BLOCK_BYTES: Final = 64 << 10
 
 STEP_BYTES: Final = 1 << 20
 """Decompressed bytes that a step writes at most: a few milliseconds."""
+
+MOST_OF_ONE: Final = 256 << 20
+"""Bytes of all bodies of one tenant that are being read or used: four files to import."""
+
+MEMORY: Final = "body_memory"
+"""Key in the scope's state: the BodyMemory of a request whose tenant is known."""
 
 # zlib detects the header: gzip's or its own, which HTTP calls deflate.
 _ANY_HEAD = 32 + zlib.MAX_WBITS
@@ -44,6 +50,39 @@ def is_compressed(encoding: str) -> bool:
             raise UnsupportedEncodingError(
                 f"Content-Encoding {encoding!r} is not supported: send the body uncompressed, or use gzip or deflate"
             )
+
+
+class BodyMemory:
+    """Memory for the body of one request. Close it when the request ends."""
+
+    __slots__ = ("_held", "_num_bytes", "_tenant")
+
+    def __init__(self, held: Counter[str], tenant: str) -> None:
+        """Begin with no memory.
+
+        held: bytes of all bodies, by tenant.
+        """
+        self._held = held
+        self._tenant = tenant
+        self._num_bytes = 0
+
+    def grow(self, num_bytes: int) -> None:
+        """Take memory for more bytes of the body. Raise OverloadedError if the tenant has too many."""
+        if self._held[self._tenant] + num_bytes > MOST_OF_ONE:
+            raise OverloadedError(
+                f"The requests of this tenant have more than {format_size(MOST_OF_ONE)} of bodies together. Retry in "
+                "2 s.",
+                retry_after=2,
+            )
+        self._held[self._tenant] += num_bytes
+        self._num_bytes += num_bytes
+
+    def close(self) -> None:
+        """Give all memory back. The body is not used any longer."""
+        self._held[self._tenant] -= self._num_bytes
+        self._num_bytes = 0
+        if not self._held[self._tenant]:
+            del self._held[self._tenant]
 
 
 class Inflation:
@@ -182,7 +221,7 @@ async def _inflated(request: Request, body: bytes, limit: int) -> bytes:
 
 def _memory(request: Request) -> BodyMemory | None:
     """Return the memory for the body; None for requests of strangers, whose bodies are small."""
-    memory: BodyMemory | None = request.scope.get("state", {}).get(STATE)
+    memory: BodyMemory | None = request.scope.get("state", {}).get(MEMORY)
     return memory
 
 

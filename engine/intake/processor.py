@@ -10,13 +10,12 @@ from cache_tiers.owners.block_key import BlockKey, KeyNamespace, owner_of, unfin
 from cache_tiers.owners.owners import Owners
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from engine.api.generate_request import GenerateRequest
-from engine.api.sampling_params import Pooling, SamplingParams
+from engine.api.sampling_params import Pooling, SamplingParams, check_sampling, check_something_may_come
 from engine.api.stored_tokens import Trail
 from engine.api.urgency import Urgency
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
 from engine.request.request import Request
 from engine.request.timeline import Phase
-from engine.sampling.checks import check_sampling, check_something_may_come
 from engine.sampling.guarded_mask import GuardedMask
 from engine.sampling.token_mask import TokenMask
 from engine.scheduling.queue.policy import QueuePolicy

@@ -19,8 +19,7 @@ from app.schemas.sampling import (
     TopP,
     Whole,
 )
-from engine.api.sampling_params import SamplingParams
-from engine.sampling.checks import MAX_TEMPERATURE
+from engine.api.sampling_params import MAX_TEMPERATURE, SamplingParams
 
 TokenLimit = Annotated[int, Field(ge=-2, le=1 << 31), Whole]
 AnyTemperature = Annotated[float, Field(ge=0, le=MAX_TEMPERATURE)]

@@ -18,7 +18,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.access.authentication import COOKIE, forwarding_header, shown_key, shown_login
 from app.access.middleware import cors, host_name, is_same_origin
-from app.access.unknown_address import UnknownAddress
 from app.accounts.known_browsers import KnownBrowsers
 from app.accounts.own_path import parse_own_path
 from app.accounts.proxy_login import ProxyLogin
@@ -38,7 +37,7 @@ from app.observability.tracing import trace_of
 from app.routes.api import OPERATIONS
 from app.routes.cursors import parse_position
 from app.routes.login import client_of
-from app.routes.pages import ImmutableFiles, _accepts_gzip
+from app.routes.pages import ImmutableFiles, UnknownAddress, _accepts_gzip
 from app.routes.transfer import ImportChoice
 from app.routes.versioned import expected_versions
 from app.runs.run_log import is_number

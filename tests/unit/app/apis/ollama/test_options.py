@@ -5,8 +5,7 @@ import pytest
 from app.apis.ollama.options import OllamaOptions, option_field
 from app.schemas.parsing import parse_object
 from engine.api.errors import InvalidRequestError
-from engine.api.sampling_params import SamplingParams
-from engine.sampling.checks import check_sampling
+from engine.api.sampling_params import SamplingParams, check_sampling
 
 
 def params(**options: Any) -> SamplingParams:

@@ -9,8 +9,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from app.tenants import body_memory
-from app.tenants.body_memory import BodyMemory
+from app.http import request_body
+from app.http.request_body import BodyMemory
 from tests.integration.tenants import People, serving_people
 
 MOST = 1 << 20
@@ -19,7 +19,7 @@ FILE = json.dumps({"format": "ebb-conversations", "format_version": 3, "conversa
 
 @pytest.fixture
 async def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[People]:
-    monkeypatch.setattr(body_memory, "MOST_OF_ONE", MOST)
+    monkeypatch.setattr(request_body, "MOST_OF_ONE", MOST)
     async with serving_people(tmp_path) as people:
         yield people
 

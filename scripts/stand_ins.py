@@ -39,7 +39,7 @@ def pinned_versions() -> dict[str, str]:
 
 
 def write_wheel(folder: Path, name: str, number: str) -> Path:
-    """Write a wheel without files of its own. The same arguments give the same bytes."""
+    """Write a wheel that has only metadata. The same arguments give the same bytes."""
     stem = f"{name.replace('-', '_')}-{number}"
     info = f"{stem}.dist-info"
     summary = "Stand-in: required by LMCache, and not used by Ebb"

@@ -3,7 +3,8 @@
 No model runs: a request finds the longest run of its blocks that the tier holds, and leaves all of its blocks there.
     The result is the share of the prompts' blocks that were found. The trace is drawn from a seed: thinking times and
     message lengths are log-normal, numbers of turns geometric. The mixes differ in the share of traffic that never
-    returns. A second table compares the default policy with and without marks of clients for caching.
+    returns. A second table compares the default policy with and without marks of clients for caching. A third one has
+    the blocks that reach a tier below, if those of single calls wait for a second use.
 """
 
 import argparse
@@ -17,8 +18,11 @@ from typing import Final, Literal, Protocol
 
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
+from bench.report_tables import table
 from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
+from cache_tiers.moves.admission import Admission
 from cache_tiers.owners.block_key import BlockKey
+from cache_tiers.owners.owners import Owners
 
 BLOCK: Final = 64
 HOURS: Final = 4
@@ -170,37 +174,45 @@ class PolicyTier:
         self._policy.touch(ask.chain, num_found, marked)
 
 
-class LMCacheTier:
-    """LMCache's own LRU, as LMCache runs it.
+class EndlessTier:
+    """Tier with room for all blocks."""
 
-    A fifth of the blocks is evicted when the tier is three quarters full. Only reads touch a block.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        # Imported here because no other tier needs LMCache.
-        from lmcache.v1.distributed.api import ObjectKey  # type: ignore[import-untyped]
-        from lmcache.v1.distributed.eviction_policy.lru import LRUEvictionPolicy  # type: ignore[import-untyped]
-
-        import cache_tiers.cpu_store.open_store  # noqa: F401
-
-        self._capacity = capacity
-        self._policy = LRUEvictionPolicy()
-        self._name: Callable[[BlockKey], object] = lambda key: ObjectKey(chunk_hash=key, model_name="ebb", kv_rank=0)
-        self._keys: set[BlockKey] = set()
+    def __init__(self) -> None:
+        self.keys: set[BlockKey] = set()
 
     def has(self, key: BlockKey) -> bool:
-        return key in self._keys
+        return key in self.keys
 
     def take(self, ask: Ask, num_found: int) -> None:
-        self._policy.on_keys_touched([self._name(key) for key in ask.chain[:num_found]])
-        for key in ask.chain:
-            if key not in self._keys:
-                self._policy.on_keys_created([self._name(key)])
-                self._keys.add(key)
-        while len(self._keys) > 0.75 * self._capacity:
-            for action in self._policy.get_eviction_actions(0.2):
-                self._policy.on_keys_removed(action.keys)
-                self._keys.difference_update(name.chunk_hash for name in action.keys)
+        del num_found
+        self.keys.update(ask.chain)
+
+
+class AdmittingTier(PolicyTier):
+    """Tier above one without a bound, which receives blocks as the product admits them.
+
+    stored: kinds of requests that belong to stored conversations.
+    below: what the tier below has received.
+    """
+
+    def __init__(self, capacity: int, stored: tuple[Kind, ...]) -> None:
+        super().__init__(capacity, LikelyToReturn())
+        self.below: set[BlockKey] = set()
+        self._stored = stored
+        self._admission = Admission(self, Owners())
+
+    def has(self, key: BlockKey) -> bool:
+        return key in self.below or super().has(key)
+
+    def admit(self, keys: Sequence[BlockKey]) -> None:
+        self.below.update(key for key in keys if super(AdmittingTier, self).has(key))
+
+    def take(self, ask: Ask, num_found: int) -> None:
+        super().take(ask, num_found)
+        is_stored = ask.kind in self._stored
+        if is_stored:
+            self.below.update(ask.chain)
+        self._admission.on_used(ask.chain, num_found, ask.num_prompt, at_once=is_stored)
 
 
 class ClairvoyantTier:
@@ -247,7 +259,6 @@ def replay(asks: Sequence[Ask], tier: Tier) -> float:
 
 
 POLICIES: Final[dict[str, Callable[[int, Sequence[Ask]], Tier]]] = {
-    "LMCache": lambda capacity, _: LMCacheTier(capacity),
     "lru": lambda capacity, _: PolicyTier(capacity, LeastRecentlyUsed()),
     "returning": lambda capacity, _: PolicyTier(capacity, LikelyToReturn()),
     "clairvoyant": ClairvoyantTier,
@@ -273,6 +284,7 @@ class Marks:
         return ask.num_instructions if ask.kind in self.instructions else 0
 
 
+STORED: Final[tuple[tuple[Kind, ...], ...]] = (("chat",), ())
 CHATS: Final = Marks("chats", ("chat",))
 SINGLES: Final = Marks("single calls", ("single call",))
 EVERYTHING: Final = Marks("all", ("chat", "single call", "agent"))
@@ -297,6 +309,34 @@ class MarkedRow:
     without: float
     found: float
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row as text. The gain is in percentage points."""
+        gain = f"{100 * (self.found - self.without):+.1f}"
+        return self.mix, self.marks, f"{self.capacity * BLOCK}", f"{100 * self.without:.1f} %", gain
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRow:
+    """One row of the third table, as means over the seeds.
+
+    stored: kinds of requests that belong to stored conversations. The others are written as their use shows.
+    written: share of all blocks that reach the tier below.
+    lost: share of the prompts' blocks that would be found if all were written, and are not.
+    """
+
+    mix: str
+    stored: tuple[Kind, ...]
+    capacity: int
+    written: float
+    lost: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row as text. The loss is in percentage points."""
+        stored = "chats" if self.stored else "none"
+        return self.mix, stored, f"{self.capacity * BLOCK}", f"{self.written:.2f}", f"{100 * self.lost:.2f}"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -311,6 +351,11 @@ class Row:
     num_asked: int
     found: dict[str, float]
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row as text."""
+        return self.mix, f"{self.capacity * BLOCK}", *(f"{100 * self.found[name]:.1f} %" for name in POLICIES)
+
 
 def measure(mix: Mix, capacity: int) -> Row:
     """Measure one row of the table."""
@@ -324,18 +369,6 @@ def measure(mix: Mix, capacity: int) -> Row:
     return Row(mix.name, capacity, num_asked, {name: sum(each) / len(each) for name, each in shares.items()})
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Format the rows as Markdown."""
-    lines = [
-        "| traffic | tier, tokens | " + " | ".join(POLICIES) + " |",
-        "| --- | ---: |" + " ---: |" * len(POLICIES),
-    ]
-    for row in rows:
-        shares = " | ".join(f"{100 * row.found[name]:.1f} %" for name in POLICIES)
-        lines.append(f"| {row.mix} | {row.capacity * BLOCK} | {shares} |")
-    return "\n".join(lines) + "\n"
-
-
 def measure_marks(mix: Mix, marks: Sequence[Marks], capacity: int) -> list[MarkedRow]:
     """Measure the rows of the second table for one mix and one capacity."""
     traces = [trace(mix, seed) for seed in SEEDS]
@@ -347,13 +380,15 @@ def measure_marks(mix: Mix, marks: Sequence[Marks], capacity: int) -> list[Marke
     return [MarkedRow(mix.name, each.name, capacity, without, found(each)) for each in marks]
 
 
-def marks_table(rows: Sequence[MarkedRow]) -> str:
-    """Format the rows of the second table as Markdown. Gains are in percentage points."""
-    lines = ["| traffic | marked | tier, tokens | returning | gain by marks |", "| --- | --- | ---: | ---: | ---: |"]
-    for row in rows:
-        gain = f"{100 * (row.found - row.without):+.1f}"
-        lines.append(f"| {row.mix} | {row.marks} | {row.capacity * BLOCK} | {100 * row.without:.1f} % | {gain} |")
-    return "\n".join(lines) + "\n"
+def measure_written(mix: Mix, stored: tuple[Kind, ...], capacity: int) -> WrittenRow:
+    """Measure one row of the third table."""
+    written = lost = 0.0
+    for seed in SEEDS:
+        asks = trace(mix, seed)
+        every, some = EndlessTier(), AdmittingTier(capacity, stored)
+        lost += replay(asks, every) - replay(asks, some)
+        written += len(some.below) / len(every.keys)
+    return WrittenRow(mix.name, stored, capacity, written / len(SEEDS), lost / len(SEEDS))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -361,23 +396,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.eviction", description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS)
     out = parser.parse_args(argv).out
-    rows = []
-    for mix in MIXES:
-        for capacity in CAPACITIES:
-            rows.append(measure(mix, capacity))
-            print(table(rows[-1:]).splitlines()[-1], flush=True)
-    marked: list[MarkedRow] = []
-    for mix, marks in MARKED:
-        for capacity in CAPACITIES:
-            new = measure_marks(mix, marks, capacity)
-            marked += new
-            print("\n".join(marks_table(new).splitlines()[2:]), flush=True)
+    rows = [measure(mix, capacity) for mix in MIXES for capacity in CAPACITIES]
+    marked = [row for mix, marks in MARKED for capacity in CAPACITIES for row in measure_marks(mix, marks, capacity)]
+    kinds = [(mix, stored) for mix in (*MIXES, AGENTS) for stored in STORED]
+    written = [measure_written(mix, stored, capacity) for mix, stored in kinds for capacity in CAPACITIES]
     result = {
         "machine": asdict(describe_machine()),
         "rows": [asdict(row) for row in rows],
         "marked": [asdict(row) for row in marked],
+        "written": [asdict(row) for row in written],
     }
-    write_results(out, "eviction", result, table(rows) + "\n" + marks_table(marked))
+    text = "\n\n".join(
+        (
+            table(("traffic", "tier, tokens", *POLICIES), [row.cells for row in rows]),
+            table(("traffic", "marked", "tier, tokens", "returning", "gain by marks"), [row.cells for row in marked]),
+            table(("traffic", "stored", "tier, tokens", "written", "points lost"), [row.cells for row in written]),
+        )
+    )
+    write_results(out, "eviction", result, f"{text}\n")
     return 0
 
 

@@ -101,6 +101,31 @@ it("draws much text that arrives at once over several frames", () => {
   vi.unstubAllGlobals();
 });
 
+it("draws a long list from its end, and puts nothing into the page for items that are not drawn yet", () => {
+  vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
+  let frames: FrameRequestCallback[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => frames.push(frame));
+  const text = Array.from({ length: 500 }, (_, number) => `${number + 1}. item ${number}\n`).join("");
+  const host = mount(Host, { target: document.body, props: { texts: [text], writing: false } });
+  flushSync();
+  const list = document.querySelector(".markdown ol")!;
+  const numbers = () => [...list.children].map(({ textContent }) => Number(textContent.replace("item ", "")));
+  for (let drawn = 0; frames.length > 0; drawn = list.children.length) {
+    expect(list.children.length - drawn).toBeLessThan(50);
+    expect(list.childNodes.length - list.children.length).toBeLessThan(150);
+    expect(numbers().at(-1)).toBe(499);
+    expect(numbers()[0]).toBe(Number(list.getAttribute("start")) - 1);
+    const due = frames;
+    frames = [];
+    for (const frame of due) frame(0);
+    flushSync();
+  }
+  expect(numbers()).toEqual(Array.from({ length: 500 }, (_, number) => number));
+  expect(list.getAttribute("start")).toBeNull();
+  void unmount(host);
+  vi.unstubAllGlobals();
+});
+
 it("parses much text that arrives at once in steps, also after its end, but not for a printer", () => {
   vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
   let frames: FrameRequestCallback[] = [];

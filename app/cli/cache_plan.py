@@ -71,6 +71,7 @@ def advice(tier: Tier, plan: Mapping[str, Any]) -> str:
         return f"Nothing to gain: 8 times the size would find less than 1 % more.{half}"
     change = f"With --{_SETTINGS[tier.id]} {format_size(plan['advised_bytes'])} in place of {format_size(sizes[today])}"
     found = f"{_percent(plan['advised_hit_rate'])} in place of {_percent(rates[today])} of prompt tokens would come"
+    source = tier.name if tier is DEVICE else f"{tier.name} or a tier above"
     saved = plan["saved_seconds_per_day"]
     if saved is None:
         brings = "the time of computing is not known yet"
@@ -78,7 +79,7 @@ def advice(tier: Tier, plan: Mapping[str, Any]) -> str:
         brings = "they are loaded from a tier below today, so little computing is saved"
     else:
         brings = f"about {_duration(saved)} of computing a day less"
-    return f"{change}, {found} from {tier.name} or a tier above: {brings}."
+    return f"{change}, {found} from {source}: {brings}."
 
 
 def _percent(part: float) -> str:

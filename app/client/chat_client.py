@@ -6,6 +6,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
@@ -107,12 +108,14 @@ class ChatClient:
                 await _refuse_errors(response)
 
     async def live_sample(self) -> dict[str, Any]:
-        """Get one sample of the live figures. Raise NoServerError, RefusedError."""
+        """Get a new sample of the live figures. Raise NoServerError, RefusedError."""
         with self._unbroken():
             async with self._session.get("/api/live") as response:
                 await _refuse_errors(response)
+                asked_at = parsedate_to_datetime(response.headers["Date"]).timestamp()
                 async for event in read_events(response.content.iter_any()):
-                    if event.kind == "sample":
+                    # The stream begins with the samples of the last minutes.
+                    if event.kind == "sample" and event.data["at"] >= asked_at:
                         return event.data
         raise NoServerError(f"{self.url} sent no live figures")
 

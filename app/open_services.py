@@ -265,7 +265,7 @@ class _Opening:
         return AccessServices(
             ring=ring,
             gates=self.gates,
-            use_keeper=RateLimitSync(self.gates, store.owed_use, lambda: self.lease.is_alone),
+            rate_limit_sync=RateLimitSync(self.gates, store.owed_use, lambda: self.lease.is_alone),
             daily_use=daily_use,
             administration=Administration(
                 host=self.host,
@@ -292,7 +292,7 @@ def _leave_to(closing: AsyncExitStack, services: Services) -> None:
     access, records, model = services.access, services.records, services.model
     closing.callback(services.tenant_threads.close)
     closing.push_async_callback(access.daily_use.stop)
-    closing.push_async_callback(access.use_keeper.stop)
+    closing.push_async_callback(access.rate_limit_sync.stop)
     closing.push_async_callback(access.ring.stop)
     closing.push_async_callback(model.answers.stop)
     closing.push_async_callback(records.lease.stop)
@@ -312,7 +312,7 @@ def _leave_to(closing: AsyncExitStack, services: Services) -> None:
     closing.push_async_callback(records.shared_changes.stop)
     closing.push_async_callback(records.shared_runs.stop)
     closing.push_async_callback(records.resumption.stop)
-    closing.callback(records.lease.leave)
+    closing.callback(records.lease.stop_takeovers)
 
 
 async def _join(runs: RunRegistry) -> None:

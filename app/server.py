@@ -409,7 +409,7 @@ class DrainingServer(uvicorn.Server):
         runs, lease = self._services.records.runs, self._services.records.lease
         # Until the lease ends, no other server could continue the answers of the clients that come to it.
         runs.hold_followers()
-        lease.leave()
+        lease.stop_takeovers()
         try:
             stopping = [self._services.model.host.stop(seconds)]
             if seconds and not lease.is_alone:

@@ -67,7 +67,7 @@ class AccessServices:
 
     ring: KeyRing
     gates: TenantGates
-    use_keeper: RateLimitSync
+    rate_limit_sync: RateLimitSync
     daily_use: DailyUse
     administration: Administration
     accounts: Accounts
@@ -195,7 +195,7 @@ class Services:
         self.store.upkeep.begin()
         self.loop_lag.begin()
         self.records.storage_probe.begin()
-        self.access.use_keeper.begin()
+        self.access.rate_limit_sync.begin()
         self.access.daily_use.begin()
 
     async def close(self) -> None:

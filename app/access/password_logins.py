@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.access.key_ring import KeyRing
 from app.accounts.failed_logins import Attempt, FailedLogins, Source
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.accounts.passwords import Passwords, check_password, new_password
 from app.accounts.second_factor import (
     new_recovery_codes,
@@ -99,7 +99,7 @@ class PasswordLogins:
         check_password(new, param="new_password")
         await self._check_own(person, old, "old_password", session_id)
         await self.store.change(
-            person.id, await self.passwords.digest(new, Place(f"logins of {person.id}")), session_id
+            person.id, await self.passwords.digest(new, LoginLine(f"logins of {person.id}")), session_id
         )
         await self.ring.read()
 
@@ -158,7 +158,7 @@ class PasswordLogins:
         """Check the password of a person who is logged in. Raise InvalidRequestError, OverloadedError."""
         name = person.identity.subject
         stored = await self.store.find(name)
-        source = Source(f"login {session_id}", Place(f"logins of {person.id}"), is_known=True)
+        source = Source(f"login {session_id}", LoginLine(f"logins of {person.id}"), is_known=True)
         with self.failed.attempt(name, source) as attempt:
             if not await self.passwords.matches(password, stored.digest if stored is not None else None, source.place):
                 attempt.is_wrong = True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from app.accounts.attempts import SECRET_BYTES, Attempt
 from app.accounts.errors import LoginRefusedError
 from app.accounts.login_provider import ANSWER, STATE
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.storage.saml_answers import SamlAnswerStore
 from app.tenants.person import Identity
 
@@ -37,7 +37,7 @@ class SamlLogins:
         """Return the address at which a person logs in."""
         return self.provider.authorization_url(attempt)
 
-    async def receive(self, text: str, place: Place) -> Mapping[str, str]:
+    async def receive(self, text: str, place: LoginLine) -> Mapping[str, str]:
         """Keep the answer that a browser brings, and return the parameters with which it comes back.
 
         text: the response in the form in which it is posted.

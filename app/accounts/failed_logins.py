@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.accounts.delays import Delays, Failures
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.tenants.token_bucket import TokenBucket
 from engine.api.errors import OverloadedError
 
@@ -38,7 +38,7 @@ class Source:
     """
 
     name: str
-    place: Place
+    place: LoginLine
     is_known: bool = False
 
 

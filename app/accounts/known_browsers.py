@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from app.accounts.failed_logins import Source
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 
 COOKIE: Final = "ebb_browser"
 COOKIE_SECONDS: Final = 365 * 86_400
@@ -31,12 +31,12 @@ class KnownBrowsers:
         """Return where a login with a name comes from: a browser that the person used, or an address.
 
         mark: value of the cookie; None without one.
-        stop: as in `Place`.
+        stop: as in `LoginLine`.
         """
         browser, _, digest = (mark or "").partition(".")
         if hmac.compare_digest(digest.encode(), self._digest(browser, name).encode()):
-            return Source(f"browser {browser}", Place(f"browsers of {name.lower()}", stop), is_known=True)
-        return Source(f"address {address}", Place(f"address {address}", stop))
+            return Source(f"browser {browser}", LoginLine(f"browsers of {name.lower()}", stop), is_known=True)
+        return Source(f"address {address}", LoginLine(f"address {address}", stop))
 
     def _digest(self, browser: str, name: str) -> str:
         return hmac.digest(self._key, f"{browser}\n{name.lower()}".encode(), "sha256").hex()

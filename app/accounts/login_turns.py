@@ -25,8 +25,8 @@ def _stays() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Place in which a login waits for its turn.
+class LoginLine:
+    """Line in which a login waits for its turn.
 
     line: name of the line.
     stop: raises ClientDisconnect once the client of the login has left.
@@ -48,7 +48,7 @@ class LoginTurns:
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="login")
         self._places = FairPlaces(at_once, most_waiting=None, most_in_all=MAX_WAITING, refusal=_too_many)
 
-    async def run(self, place: Place, compute: Callable[[], T]) -> T:
+    async def run(self, place: LoginLine, compute: Callable[[], T]) -> T:
         """Return what `compute` returns on a thread, once it is this login's turn.
 
         A login that is cancelled gives up its place in the line, and one whose client has left gives up its turn. A

@@ -10,7 +10,7 @@ from typing import Final
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
-from app.accounts.login_turns import LoginTurns, Place
+from app.accounts.login_turns import LoginLine, LoginTurns
 from app.domain.bounds import MAX_PASSWORD, MIN_PASSWORD
 from engine.api.errors import InvalidRequestError
 
@@ -23,7 +23,7 @@ ITERATIONS: Final = 3
 LANES: Final = 4
 MEMORY_KIB: Final = 64 << 10
 
-ADMINISTRATORS: Final = Place("administrators")
+ADMINISTRATORS: Final = LoginLine("administrators")
 
 
 class Passwords:
@@ -37,14 +37,14 @@ class Passwords:
         self._memory_kib = memory_kib
         self._turns = LoginTurns(at_once=1)
 
-    async def digest(self, password: str, place: Place = ADMINISTRATORS) -> str:
+    async def digest(self, password: str, place: LoginLine = ADMINISTRATORS) -> str:
         """Return the digest of a password, with its salt and its parameters. Raise as `LoginTurns.run`.
 
         place: where the computation waits for its turn.
         """
         return await self._turns.run(place, lambda: self._argon2().derive_phc_encoded(password.encode()))
 
-    async def matches(self, password: str, digest: str | None, place: Place) -> bool:
+    async def matches(self, password: str, digest: str | None, place: LoginLine) -> bool:
         """Return whether a password has this digest. Raise as `LoginTurns.run`.
 
         digest: None for an unknown name, which takes as long as a known one.

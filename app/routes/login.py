@@ -18,7 +18,7 @@ from app.accounts.failed_logins import Source
 from app.accounts.known_browsers import COOKIE as BROWSER_COOKIE
 from app.accounts.known_browsers import COOKIE_SECONDS
 from app.accounts.login_provider import CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, STATE, LoginProvider
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
 from app.domain.rights import RIGHTS
@@ -115,7 +115,7 @@ async def receive_answer(request: Request) -> Response:
     try:
         logins = _saml(server_services(request))
         form = parse_qs((await read_bytes(request, MAX_SAML_BYTES)).decode("ascii", "replace"), max_num_fields=8)
-        place = Place(_address(request), partial(stop_if_left, request.scope))
+        place = LoginLine(_address(request), partial(stop_if_left, request.scope))
         parameters = await logins.receive(form.get("SAMLResponse", [""])[0], place)
     except (LoginRefusedError, OverloadedError, OutageError, ValueError) as error:
         logger.warning("a login was refused: %s", error)

@@ -146,7 +146,7 @@ class Lease:
                     raise
             await asyncio.sleep(RENEW_SECONDS)
 
-    def leave(self) -> None:
+    def stop_takeovers(self) -> None:
         """Take over no more runs, because this server is about to stop. The runs that it has stay with it."""
         self._takes_over = False
         self._settled.set()

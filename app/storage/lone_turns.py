@@ -25,7 +25,7 @@ SHOWN_BELOW = """
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NewParent:
     """Where the children of a message go.
 
     parent_id: the message that they follow then; None at the beginning of the conversation.
@@ -56,28 +56,28 @@ def copy_what_follows(connection: DatabaseConnection, tenant: str, turn: Message
     if any(message.status == "in_progress" for message in (turn, *below)):
         raise ConflictError("An answer in this chat is still being generated", code="run_in_progress")
     num_before = len(connection.fetch_all(PATH_QUERY, (turn.id, tenant))) - 1
-    places = {turn.id: Place(turn.parent_id, 1)}
+    parents = {turn.id: NewParent(turn.parent_id, 1)}
     copies = list[Message]()
     for message in below:
-        place = places[message.parent_id or ""]
+        new_parent = parents[message.parent_id or ""]
         if message.parent_id == turn.id and message.role == "assistant":
-            places[message.id] = Place(turn.parent_id, 2)
+            parents[message.id] = NewParent(turn.parent_id, 2)
         else:
-            copies.append(_copy(message, place, num_before))
-            places[message.id] = Place(copies[-1].id, place.num_dropped)
+            copies.append(_copy(message, new_parent, num_before))
+            parents[message.id] = NewParent(copies[-1].id, new_parent.num_dropped)
     insert_messages(connection, copies)
-    return {message.id: places[message.id].parent_id for message in below}
+    return {message.id: parents[message.id].parent_id for message in below}
 
 
-def _copy(message: Message, place: Place, num_before: int) -> Message:
+def _copy(message: Message, new_parent: NewParent, num_before: int) -> Message:
     """Copy a message without its run, which has only one answer, and without its tokens, which come after the turn."""
     left_out = message.left_out
     if left_out is not None and left_out > num_before:
-        left_out = max(num_before, left_out - place.num_dropped)
+        left_out = max(num_before, left_out - new_parent.num_dropped)
     return replace(
         message,
         id=new_id("msg"),
-        parent_id=place.parent_id,
+        parent_id=new_parent.parent_id,
         run_id=None,
         left_out=left_out,
         tokens=MessageTokens(prompt_key=REMOVED_ABOVE if message.tokens.prompt_key else ""),

@@ -22,7 +22,7 @@ async def test_server_that_stops_hands_its_runs_over_at_once(tmp_path: Path, sec
 
 async def test_leaving_server_hands_over_runs_within_its_lease(first: Server, second: Server) -> None:
     run = await first.asked(3)
-    first.lease.leave()
+    first.lease.stop_takeovers()
     await first.services.records.runs.hand_over([run])
     assert b"server_restart" in (await frames_until_end(run))[-1]
     # The notice reaches its sender too, which takes nothing back.
@@ -45,7 +45,7 @@ async def test_leaving_server_hands_over_a_few_runs_at_a_time(
 
     monkeypatch.setattr(store, "release", noted)
     monkeypatch.setattr(hand_over, "BATCHES", 2)
-    first.lease.leave()
+    first.lease.stop_takeovers()
     await hand_over.hand_over_in_batches(first.services.records.runs, 0.01)
     assert batches == [[run.id for run in runs[:2]], [runs[2].id]]
     await second.lease.renew()
@@ -72,7 +72,7 @@ async def test_refused_hand_over_is_left_to_the_end_of_the_lease(
 
     monkeypatch.setattr(first.services.store.runs, "release", refuse)
     run = await first.asked(3)
-    first.lease.leave()
+    first.lease.stop_takeovers()
     await hand_over.hand_over_in_batches(first.services.records.runs, 0.01)
     assert "a few at a time: away" in caplog.text
     assert first.run(run.id).answer.status == "in_progress"

@@ -331,7 +331,7 @@ async def test_rate_limit_holds_for_all_servers_together(first: Server, second: 
         for _ in range(2):
             await end_of(await each.ask())
     for each in (*servers, first):
-        await each.services.access.use_keeper.save()
+        await each.services.access.rate_limit_sync.save()
     for each in servers:
         with pytest.raises(LimitReachedError):
             await each.ask()

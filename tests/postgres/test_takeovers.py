@@ -181,7 +181,7 @@ async def test_loading_server_leaves_runs_to_a_ready_one(tmp_path: Path, first: 
 async def test_loading_server_continues_runs_if_none_is_ready(tmp_path: Path) -> None:
     async with server(tmp_path, "leaving") as leaving, server(tmp_path, "loading", is_ready=False) as loading:
         run = await leaving.asked(3)
-        leaving.lease.leave()
+        leaving.lease.stop_takeovers()
         await leaving.services.records.runs.hand_over([run])
         await leaving.lease.renew()
         await loading.lease.renew()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from app.accounts.attempts import Attempt
 from app.accounts.errors import LoginRefusedError
-from app.accounts.login_turns import LoginTurns, Place
+from app.accounts.login_turns import LoginLine, LoginTurns
 from app.accounts.saml.identity_provider import IdentityProvider
 from app.accounts.saml.response import Assertion, verified_assertion
 from app.accounts.saml.service import SamlService
@@ -69,7 +69,7 @@ class SamlProvider:
         """Return the address at which a person logs in."""
         return self.service.request_url(self._of.provider.login_url, ID_PREFIX + attempt.state)
 
-    async def verified(self, text: str, place: Place) -> SamlAnswer:
+    async def verified(self, text: str, place: LoginLine) -> SamlAnswer:
         """Return the contents of a signed answer.
 
         text: the response in the form in which it is posted.

@@ -297,7 +297,7 @@ class ReplicaKeeper:
         if self._is_starting:
             self._startup_failure = sentence
             self._announce()
-        link.lose(sentence)
+        link.mark_lost(sentence)
 
     def on_report(self, link: Link, report: Report) -> None:
         """See LinkEvents."""
@@ -425,7 +425,7 @@ class ReplicaKeeper:
         try:
             await placed.connect(link.connection)
         except OSError as error:
-            link.lose(f"it cannot be reached on {placed.machine}: {error.strerror or error}")
+            link.mark_lost(f"it cannot be reached on {placed.machine}: {error.strerror or error}")
 
     async def _reap(self, placed: PlacedReplica, link: Link) -> None:
         """Wait for the end of a process. The reason is better than that of its socket, if it comes first."""
@@ -434,12 +434,12 @@ class ReplicaKeeper:
         slot = self._slots[link.index]
         if link.is_lost and slot.link is link and slot.last_loss in (CLOSED, DIED):
             slot.last_loss = reason
-        link.lose(reason)
+        link.mark_lost(reason)
 
     async def _notice_death(self, placed: PlacedReplica, link: Link) -> None:
         """Lose a link whose process died, before the kernel has freed the memory and closes the socket."""
         await placed.died()
-        link.lose(DIED)
+        link.mark_lost(DIED)
 
     async def _watch(self) -> None:
         """Lose the replicas that are silent for too long.
@@ -455,7 +455,7 @@ class ReplicaKeeper:
                 link.tick()
                 most = SILENT_TICKS if link.is_ready else STARTING_TICKS
                 if link.num_silent > most and not self._is_stopping:
-                    link.lose(f"it sent nothing for {most * BEAT_SECONDS:g} s")
+                    link.mark_lost(f"it sent nothing for {most * BEAT_SECONDS:g} s")
 
     def _announce(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

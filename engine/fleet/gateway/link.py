@@ -106,7 +106,7 @@ class Link:
         self._begun: dict[int, Sequence[int]] = {}
         self._call_numbers = itertools.count()
         self._stream_numbers = itertools.count()
-        self.connection = FrameConnection(self._on_frame, lambda: self.lose(CLOSED))
+        self.connection = FrameConnection(self._on_frame, lambda: self.mark_lost(CLOSED))
 
     @property
     def is_ready(self) -> bool:
@@ -189,7 +189,7 @@ class Link:
         self.send(Abort(number))
         return True
 
-    def lose(self, reason: str) -> None:
+    def mark_lost(self, reason: str) -> None:
         """Give the replica up. A second call does nothing."""
         if self.is_lost:
             return

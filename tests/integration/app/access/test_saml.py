@@ -12,7 +12,7 @@ from lxml import etree
 
 from app.access.authentication import COOKIE
 from app.accounts.accounts import Accounts
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.accounts.rules import GroupRules
 from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
@@ -280,7 +280,7 @@ async def test_kept_answer_ends_with_its_first_use(
     logins = server.services.access.saml_logins
     assert logins is not None
     answer = await begun(page)
-    parameters = await logins.receive(posted(response(answer, keys))["SAMLResponse"], Place("browser"))
+    parameters = await logins.receive(posted(response(answer, keys))["SAMLResponse"], LoginLine("browser"))
     [attempt] = [cookie for cookie in page.cookie_jar if cookie.key == "ebb_login_attempt"]
     cookie = {"Cookie": f"ebb_login_attempt={attempt.value}"}
     first = await page.get("/login/callback", params=parameters, headers=cookie, allow_redirects=False)

@@ -11,7 +11,7 @@ from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import WrongLoginError
 from app.accounts.failed_logins import FREE_FAILURES, FailedLogins, Source
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.storage.store import Store
 from app.tenants.person import Identity
 from engine.api.errors import OverloadedError
@@ -45,7 +45,7 @@ async def guess(logins: DirectoryLogins, name: str, host: int) -> bool:
     """Return whether a wrong password was compared."""
     address = f"address 192.0.2.{host}"
     try:
-        await logins.log_in(name, "wrong", Source(address, Place(address)))
+        await logins.log_in(name, "wrong", Source(address, LoginLine(address)))
     except WrongLoginError:
         return True
     except OverloadedError:
@@ -77,5 +77,5 @@ async def test_right_password_is_accepted_after_guesses_elsewhere(logins: Direct
     for _ in range(FREE_FAILURES):
         await guess(logins, "ada", host=1)
     address = "address 192.0.2.2"
-    person = await logins.log_in("ada", PASSWORD, Source(address, Place(address)))
+    person = await logins.log_in("ada", PASSWORD, Source(address, LoginLine(address)))
     assert person.identity.subject == "1"

@@ -13,10 +13,10 @@ from app.accounts.failed_logins import (
     FailedLogins,
     Source,
 )
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from engine.api.errors import OutageError, OverloadedError
 
-PLACE = Place("")
+PLACE = LoginLine("")
 HERE, THERE = (Source(f"address 192.0.2.{host}", PLACE) for host in (1, 2))
 KNOWN = Source("browser a", PLACE, is_known=True)
 

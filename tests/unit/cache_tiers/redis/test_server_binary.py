@@ -1,10 +1,11 @@
 import importlib.util
 import platform
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server, server_command
+from cache_tiers.redis.server_binary import PACKAGED_SHA256, find_packaged_server, find_redis_server, server_command
 
 
 def executable(path: Path) -> Path:
@@ -26,7 +27,17 @@ def test_without_one_the_packaged_server_is_used(tmp_path: Path, monkeypatch: py
     (tmp_path / "redis-server").write_text("not executable")
     found = find_redis_server()
     assert found == find_packaged_server()
-    assert (found is not None) == (platform.machine() == "x86_64")
+    assert (found is not None) == (platform.machine() in PACKAGED_SHA256)
+
+
+def test_changed_packaged_server_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "_binaries" / f"linux-{platform.machine()}"
+    folder.mkdir(parents=True)
+    executable(folder / "valkey-server")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda _name: SimpleNamespace(submodule_search_locations=[tmp_path])
+    )
+    assert find_packaged_server() is None
 
 
 def test_with_neither_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,9 @@ SETTLED = """() => new Promise((resolve) => {
 
 CONSTRUCTS: dict[str, Callable[[int], str]] = {
     "items": lambda number: f"- item {number}\n\n  more\n",
+    "quote": lambda number: f"> quoted **{number}**\n>\n",
+    "folded": lambda number: ("" if number else "<details open>\n\n") + f"folded **{number}**\n\n",
+    "item": lambda number: ("" if number else "- item\n\n") + f"  more **{number}**\n\n",
     "paragraphs": lambda number: f"paragraph **{number}**\n\n",
     "rows": lambda number: ("" if number else "| a | b |\n| - | - |\n") + f"| {number} | c |\n",
 }

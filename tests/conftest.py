@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.server_environment import NO_DISK_TIER
+from tests.server_environment import NOTHING_KEPT
 from tests.sizes import Size
 
-# A server of a test would write its KV blocks next to the models of all tests. Tests of the disk tier name a folder.
-os.environ.setdefault(*NO_DISK_TIER)
+# A server of a test would write its KV blocks and packed weights next to the models of all tests. Tests of these name a
+# folder.
+for name, value in NOTHING_KEPT.items():
+    os.environ.setdefault(name, value)
 
 
 def default_cache_dir() -> Path:

@@ -3,14 +3,15 @@
 import os
 from collections.abc import Mapping
 
-NO_DISK_TIER = ("EBB_DISK_KV_SIZE", "0")
-"""Variable and value of a server that keeps no KV on disk."""
+NOTHING_KEPT = {"EBB_DISK_KV_SIZE": "0", "EBB_PACKED_SIZE": "0"}
+"""Variables of a server that keeps neither KV nor packed weights on disk."""
 
 
 def server_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of this process without the user's settings of Ebb, with `variables` added.
 
-    Without a folder in `variables`, a disk tier would write to the user's cache directory, so it is off.
+    Without a folder in `variables`, the disk tier and packed weights would be in the user's cache directory, so they
+    are off.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}
-    return {**inherited, **dict([NO_DISK_TIER]), **(variables or {})}
+    return {**inherited, **NOTHING_KEPT, **(variables or {})}

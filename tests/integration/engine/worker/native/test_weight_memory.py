@@ -34,7 +34,7 @@ def config(tmp_path: Path, kernels: KernelsFor) -> EngineConfig:
     return EngineConfig(
         model=ModelConfig(path=tmp_path / "model", name="tiny"),
         cache=CacheConfig(tiers=None, secret=b"secret"),
-        device=DeviceConfig(cache_dir=cache_dir),
+        device=DeviceConfig(cache_dir=cache_dir, packed_size=0),
     )
 
 

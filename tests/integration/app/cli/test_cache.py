@@ -127,7 +127,7 @@ def test_clear_deletes_only_files_of_blocks_of_this_secret(
     foreign.touch()
     assert main(["cache", "clear", *flags]) == 0
     assert "the disk: deleted 5 KV blocks" in capsys.readouterr().out
-    assert {path.name for path in disk.rglob("*") if path.is_file()} == {"CACHEDIR.TAG", "held", "shared"}
+    assert {path.name for path in disk.rglob("*") if path.is_file()} == {"CACHEDIR.TAG", "held", "shared", "times"}
     assert foreign.exists()
 
 
@@ -156,7 +156,7 @@ def test_folder_that_cannot_be_read_is_reported(
 
 
 def test_command_without_a_tier_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    state = ["--state-dir", str(tmp_path)]
+    state = ["--state-dir", str(tmp_path), "--cache-dir", str(tmp_path)]
     assert main(["cache", "stat", *state]) == 1
     error = capsys.readouterr().err
     assert "Start `ebb serve` with the same --state-dir" in error

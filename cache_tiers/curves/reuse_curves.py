@@ -1,13 +1,13 @@
 """Curves of the hits of each tier over its size, for all tenants together and for each of the largest."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from cache_tiers.cpu.eviction import EvictionPolicy
 from cache_tiers.curves.mini_tier import MiniTier, Samples, Use
-from cache_tiers.curves.recent_use import RecentUse
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.tier import TierId
@@ -22,6 +22,8 @@ HALF_LIFE_SECONDS: Final = 6 * 3600.0
 FADE_SECONDS: Final = 600.0
 MOST_PART_OF_CORE: Final = 0.01
 _BUDGET_SECONDS: Final = 60.0
+_MOST_AGE: Final = 1 << 13
+"""Age in blocks up to which uses are known."""
 
 PolicyOf = Callable[[TierId], Callable[[], EvictionPolicy]]
 
@@ -130,7 +132,7 @@ class ReuseCurves:
         self._owners = owners
         self._clock, self._cpu_clock = clock, cpu_clock
         self._tiers: dict[TierId, _TierCurve] = {}
-        self._recent = RecentUse()
+        self._recent = _RecentUse()
         self._since = self._faded_at = self._budget_since = self._looked_at = clock()
         self._spent = 0.0
         self._observed = 0.0
@@ -189,3 +191,34 @@ class ReuseCurves:
                 for size in tier.sizes:
                     size.coarsen()
         self._spent, self._budget_since = 0.0, now
+
+
+class _RecentUse:
+    """The ages of recently used blocks. An age is the number of blocks that were used since.
+
+    The end of a chain is evicted first, so the blocks before it in its chain count as used later.
+    """
+
+    def __init__(self, most_age: int = _MOST_AGE) -> None:
+        self._most_age = most_age
+        self._used_at: OrderedDict[BlockKey, int] = OrderedDict()
+        self._now = 0
+
+    def ages(self, chain: Sequence[BlockKey]) -> list[int]:
+        """Return the ages of the leading blocks of `chain` that were used recently. They increase along a chain."""
+        ages: list[int] = []
+        for key in chain:
+            used_at = self._used_at.get(key)
+            if used_at is None:
+                break
+            ages.append(self._now - used_at)
+        return ages
+
+    def use(self, chain: Sequence[BlockKey]) -> None:
+        """Count the blocks of `chain` as used now, the first one last."""
+        self._now += len(chain)
+        for index in range(len(chain) - 1, -1, -1):
+            self._used_at.pop(chain[index], None)
+            self._used_at[chain[index]] = self._now - index
+        while self._used_at and self._now - next(iter(self._used_at.values())) > self._most_age:
+            self._used_at.popitem(last=False)

@@ -252,7 +252,8 @@ class EngineCore:
 
     def _observe(self, step: InFlight, result: ModelRunnerOutput) -> None:
         self.trace.add(Track.LOOP, "wake-up", result.sent, time.perf_counter())
-        trace_step(self.trace, step.output, result)
+        if self.trace is not NO_TRACE:
+            trace_step(self.trace, step.output, result)
         if step.output.total_tokens:
             if step.follows_at_once:
                 self.gap_seconds.observe(max(0.0, result.started - self._last_ended))

@@ -12,7 +12,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.owners import Owners
-from cache_tiers.registry import all_tiers
+from cache_tiers.registry import ALL_TIERS
 from cache_tiers.tier import TierId
 from engine.api.errors import FOR_THE_PROCESS, OverloadedError
 from engine.api.generate_request import GenerateRequest
@@ -173,7 +173,7 @@ class LLMEngine:
     @property
     def is_promising(self) -> bool:
         """Whether the end of an answer waits until its KV is promised."""
-        return len(self._promised_ends) > 0
+        return bool(self._promised_ends.held)
 
     def take_promised(self) -> list[RequestOutput]:
         """Return the last outputs of answers whose KV is promised by now, or which have waited long enough."""
@@ -229,7 +229,7 @@ class LLMEngine:
             return self._fail(request)
         if stopped:
             self._end_in_scheduler(request, "stop")
-        if output is not None and output.finished:
+        if output is not None and output.finished and request.promise is not None:
             output = self._promised_ends.hold(request, output)
         return self._count(output)
 
@@ -290,7 +290,7 @@ class LLMEngine:
             self._tokens["computed"] += kv.computed
             self._reused += kv.reused
             missing = kv.tokens
-            for tier in all_tiers():
+            for tier in ALL_TIERS:
                 self._asked[tier.id] += missing
                 missing -= kv.reused[tier.id]
             made = usage.completion_tokens - usage.resumed_tokens

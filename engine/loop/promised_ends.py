@@ -34,15 +34,15 @@ class _Held:
 
 
 class PromisedEnds:
-    """Owner of the last outputs that wait. `clock` returns seconds."""
+    """Owner of the last outputs that wait. `clock` returns seconds.
+
+    held: these outputs, by the identity of their requests.
+    """
 
     def __init__(self, core: EngineCore, *, clock: Callable[[], float]) -> None:
+        self.held: dict[str, _Held] = {}
         self._core = core
         self._clock = clock
-        self._held: dict[str, _Held] = {}
-
-    def __len__(self) -> int:
-        return len(self._held)
 
     def hold(self, request: Request, output: RequestOutput) -> RequestOutput | None:
         """Hold the last output of a complete answer until its promise is known. Return the output if nothing waits."""
@@ -62,14 +62,14 @@ class PromisedEnds:
             scheduler.connector.promise(request.request_id, keys, terms, patience)
 
         self._core.ask(begin, otherwise=None)
-        self._held[request.request_id] = held
-        return next(iter(self.take()), None) if len(self._held) == 1 else None
+        self.held[request.request_id] = held
+        return next(iter(self.take()), None) if len(self.held) == 1 else None
 
     def take(self) -> list[RequestOutput]:
         """Return the outputs whose promise is known by now, or that have waited long enough."""
-        taken = [output for held in list(self._held.values()) if (output := self._ended(held)) is not None]
+        taken = [output for held in list(self.held.values()) if (output := self._ended(held)) is not None]
         for output in taken:
-            del self._held[output.request_id]
+            del self.held[output.request_id]
         return taken
 
     def _ended(self, held: _Held) -> RequestOutput | None:

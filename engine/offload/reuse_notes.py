@@ -4,12 +4,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
+from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.curves.reuse_curves import FACTORS, Curve, ReuseCurves
 from cache_tiers.owners.block_key import Owner
 from cache_tiers.owners.owners import OTHERS, Owners
-from cache_tiers.tier import TierId
+from cache_tiers.store import KVTierStore
+from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.request.request import Request
 
 _MOST_NAMED: Final = 8
@@ -102,6 +105,39 @@ class ReuseNotes:
                 name = OTHERS
             named.setdefault(name, []).append(owned[owner])
         return named
+
+
+def count_reuse(
+    store: KVTierStore | None,
+    owners: Owners,
+    *,
+    num_blocks: int,
+    block_size: int,
+    block_nbytes: int,
+    eviction: EvictionName,
+    num_engines: int,
+) -> ReuseNotes:
+    """Begin to count the blocks that the engine's requests use.
+
+    store: the tiers below the device; None if there are none.
+    num_blocks: size of the device pool. block_size: tokens of a block.
+    eviction: the order in which blocks leave CPU memory.
+    num_engines: number of engines on this machine, which divide the tiers that they share by their use.
+    """
+
+    def capacities() -> dict[TierId, int]:
+        found = {DEVICE.id: num_blocks}
+        if store is not None:
+            stats = store.stats()
+            found[CPU.id] = stats.cpu.capacity_bytes // block_nbytes
+            found |= {tier: each.capacity_bytes // block_nbytes // num_engines for tier, each in stats.lower.items()}
+        return found
+
+    def has_below() -> bool:
+        return store is not None and store.link_speed() is not None
+
+    curves = ReuseCurves(capacities, lambda tier: partial(make_eviction, eviction if tier == CPU.id else "lru"), owners)
+    return ReuseNotes(curves, owners, block_size=block_size, has_below=has_below)
 
 
 def factor_name(factor: float) -> str:

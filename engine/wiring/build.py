@@ -34,7 +34,7 @@ from engine.offload.connector import OffloadConnector
 from engine.offload.interface import TierConnector
 from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
-from engine.offload.reuse_notes import ReuseNotes
+from engine.offload.reuse_notes import ReuseNotes, count_reuse
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
@@ -42,7 +42,6 @@ from engine.speculation.prompt_lookup import PromptLookup
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import NO_TRACE, Trace
-from engine.wiring.count_reuse import count_reuse
 from engine.wiring.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
@@ -310,8 +309,15 @@ def _reuse(config: EngineConfig, loaded: _Loaded) -> ReuseNotes | None:
     """Begin to count what tiers of other sizes would find; None if no prefix is reused."""
     if not config.cache.prefix_cache:
         return None
+    tiers = config.cache.tiers
     return count_reuse(
-        config, loaded.tiers.store, loaded.owners, num_blocks=loaded.num_blocks, block_nbytes=loaded.block_nbytes
+        loaded.tiers.store,
+        loaded.owners,
+        num_blocks=loaded.num_blocks,
+        block_size=config.cache.block_size,
+        block_nbytes=loaded.block_nbytes,
+        eviction=tiers.eviction if tiers is not None else "lru",
+        num_engines=config.parallel.machine_share,
     )
 
 

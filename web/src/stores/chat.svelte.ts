@@ -77,6 +77,8 @@ export class Chat {
   private readonly newChats: NewChats;
   /** Version of the conversation whose messages are shown; null if an answer was still being written, or none are. */
   private version: number | null = null;
+  /** Number of changes to the conversation itself that the server has confirmed. */
+  private confirmed = 0;
 
   constructor(
     private readonly api: ApiClient,
@@ -323,6 +325,7 @@ export class Chat {
   async saveSettings(settings: ChatSettings): Promise<void> {
     const { id } = this;
     if (id !== null) this.onConversation(await this.api.changeConversation(id, settings), "changed");
+    this.confirmed++;
     if (this.id === id) this.settings = settings;
   }
 
@@ -331,6 +334,7 @@ export class Chat {
     const { id } = this;
     if (id === null) return;
     this.onConversation(await this.api.changeConversation(id, { temporary: false }), "changed");
+    this.confirmed++;
     if (this.id === id) this.temporary = false;
   }
 
@@ -368,7 +372,7 @@ export class Chat {
 
   private async load(id: string, signal: AbortSignal, near?: string | null): Promise<void> {
     try {
-      const { conversation, messages, show } = await this.pages.readEnd(id, near, signal);
+      const { conversation, messages, show } = await this.readEnd(id, near, signal);
       this.onConversation(conversation, "seen");
       this.title = conversation.title;
       this.temporary = conversation.temporary;
@@ -385,6 +389,13 @@ export class Chat {
     }
     const last = this.messages.at(-1);
     if (last?.status === "in_progress" && last.run_id !== null) await this.follow(last.run_id, null, last.key, signal);
+  }
+
+  /** Read the end of the conversation. A reading that a change has overtaken would undo the change here, so it is made again. */
+  private async readEnd(id: string, near: string | null | undefined, signal: AbortSignal): ReturnType<ChatPages["readEnd"]> {
+    const confirmed = this.confirmed;
+    const read = await this.pages.readEnd(id, near, signal);
+    return confirmed === this.confirmed ? read : this.readEnd(id, near, signal);
   }
 
   private async post(question: ShownMessage, { before, onCreated }: Sending = {}): Promise<boolean> {

@@ -211,6 +211,27 @@ describe("the open conversation", () => {
     expect(new Set(created.mock.calls.map(([{ id }]) => id)).size).toBe(2);
   });
 
+  it("stays kept when a reading that began before arrives later", async () => {
+    const messages = [user, message({ status: "complete" })];
+    const before = { ...conversation({ temporary: true }), messages };
+    api.stored = before;
+    await chat.open("conv_1");
+    const read = Promise.withResolvers<void>();
+    vi.spyOn(api, "conversation").mockImplementationOnce(async () => {
+      await read.promise;
+      return before;
+    });
+    vi.spyOn(api, "changeConversation").mockResolvedValue(conversation());
+
+    const refreshed = chat.refresh();
+    await chat.keep();
+    api.stored = { ...conversation(), messages };
+    read.resolve();
+    await refreshed;
+
+    expect(chat.temporary).toBe(false);
+  });
+
   it("stops a run whose id was unknown when Stop was pressed", async () => {
     const wire = new Wire();
     let answer!: (response: Response) => void;

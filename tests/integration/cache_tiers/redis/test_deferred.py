@@ -2,10 +2,11 @@
 
 from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
-from tests.store_rig import Rig, Rigs, key, keys
+from tests.store_rig import Rig, Rigs, key, keys, on_each_memory
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = on_each_memory
 
 
 def in_redis(server: RedisServer, numbers: range) -> list[int]:
@@ -14,7 +15,7 @@ def in_redis(server: RedisServer, numbers: range) -> list[int]:
 
 
 def settled(rig: Rig) -> None:
-    """Wait until LMCache has passed every block to the lower tiers, by a later block that is written."""
+    """Wait until the memory has passed every block to the lower tiers, by a later block that is written."""
     rig.put(keys(range(900, 901)))
     until(lambda: rig.store.num_known_below(keys(range(900, 901))) == 1)
 

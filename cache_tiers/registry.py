@@ -11,5 +11,6 @@ LOWER_TIERS: Final[tuple[LowerTierKind, ...]] = (RedisKind(), DiskKind())
 """Tiers below CPU memory, the nearest first."""
 
 
-ALL_TIERS: Final[tuple[Tier, ...]] = (DEVICE, CPU, *(kind.tier for kind in LOWER_TIERS))
-"""All tiers, on or off, the nearest first."""
+def all_tiers() -> tuple[Tier, ...]:
+    """Return all tiers, on or off, the nearest first."""
+    return DEVICE, CPU, *(kind.tier for kind in LOWER_TIERS)

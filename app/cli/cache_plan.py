@@ -11,7 +11,7 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.transport.tls import own_certificate
 from cache_tiers.curves.reuse_curves import FACTORS
-from cache_tiers.registry import ALL_TIERS, LOWER_TIERS
+from cache_tiers.registry import LOWER_TIERS, all_tiers
 from cache_tiers.tier import CPU, DEVICE, Tier, TierId
 
 LEAST_TOKENS: Final = 20_000
@@ -49,7 +49,7 @@ async def _sample(settings: Settings, api_key: str | None) -> dict[str, Any]:
 
 def plan_lines(tiers: Mapping[TierId, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines for the tiers of a live sample: the curve of each tier, and a sentence of advice."""
-    planned = [tier for tier in ALL_TIERS if tiers.get(tier.id, {}).get("plan")]
+    planned = [tier for tier in all_tiers() if tiers.get(tier.id, {}).get("plan")]
     if not planned:
         yield "No prompt was looked up yet, so nothing can be planned."
     for tier in planned:

@@ -11,7 +11,7 @@ from app.cli.chat_plan import ChatPlan
 from app.client.chat_client import ChatClient, NoServerError, RefusedError
 from app.config.settings import Settings
 from app.transport.tls import own_certificate
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 
 POLL_SECONDS = 0.5
 SHOWN_CHARACTERS: Final = 400
@@ -164,7 +164,7 @@ def receipt(message: dict[str, Any]) -> str:
     if usage is None:
         return ""
     kv = usage["kv"]
-    reused = ", ".join(f"{kv[tier.id]:,} from {tier.name}" for tier in ALL_TIERS if kv.get(tier.id))
+    reused = ", ".join(f"{kv[tier.id]:,} from {tier.name}" for tier in all_tiers() if kv.get(tier.id))
     parts = [
         f"{usage['prompt_tokens']:,} prompt tokens: {reused + ', ' if reused else ''}{kv['computed']:,} computed",
         f"first token after {usage['ttft_ms']:,.0f} ms",

@@ -28,8 +28,7 @@ from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
 from app.schemas.response_bodies.reuse_report import ReuseReport
-from app.schemas.sampling import AnswerParams, ChatParams
-from app.schemas.urgency import UrgencyFields
+from app.schemas.sampling import AnswerParams, ChatParams, UrgencyFields
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
 from app.tenants.gate import TenantGate

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 
 
@@ -159,7 +159,7 @@ def parse_usage(usage: Mapping[str, Any]) -> TokenUsage:
         kv=None
         if kv is None
         else TierTokens(
-            reused={tier.id: int(kv.get(tier.id, 0)) for tier in ALL_TIERS},
+            reused={tier.id: int(kv.get(tier.id, 0)) for tier in all_tiers()},
             computed=int(kv["computed"]),
             restore_ms=float(kv["restore_ms"]),
         ),

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from engine.api.outputs import RequestOutput
 
 Fact = str | int | float | None
@@ -147,7 +147,7 @@ def _facts(output: RequestOutput) -> dict[str, Fact]:
     return {
         "finish": output.finish_reason,
         "prompt_tokens": usage.prompt_tokens,
-        **{tier.id: usage.kv.reused[tier.id] for tier in ALL_TIERS},
+        **{tier.id: usage.kv.reused[tier.id] for tier in all_tiers()},
         "computed": usage.kv.computed,
         "completion_tokens": usage.completion_tokens,
         "queue_ms": round(usage.queue_ms, 1),

@@ -8,7 +8,7 @@ from app.observability.figures import TierFigures, requests_by_state, tier_figur
 from app.observability.tier_plan import tier_plans
 from app.observability.tier_words import breaker_state, tier_words
 from app.schemas.response_bodies.live import LiveFigures, RouteSample, TierSample
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.loop.stats import EngineStats, RouteStats
 
@@ -39,7 +39,7 @@ class Reading:
     @classmethod
     def of(cls, stats: EngineStats, at: float) -> "Reading":
         """Copy the totals, since the engine's histograms keep counting."""
-        reused = {tier.id: stats.tokens.reused[tier.id] for tier in ALL_TIERS}
+        reused = {tier.id: stats.tokens.reused[tier.id] for tier in all_tiers()}
         prompts = {**reused, "computed": stats.tokens.prefilled}
         sizes = stats.steps.batch_sizes
         reading = cls(

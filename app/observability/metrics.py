@@ -17,7 +17,7 @@ from app.version import VERSION
 from cache_tiers.curves.reuse_curves import FACTORS
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower.tier import LowerTierStats
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU
 from engine.loop.stats import EngineStats, RouteStats
 from engine.offload.reuse_notes import factor_name
@@ -203,7 +203,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
 
 def _tokens(stats: EngineStats) -> Iterator[Metric]:
     sources = {
-        **{tier.id: stats.tokens.reused[tier.id] for tier in ALL_TIERS},
+        **{tier.id: stats.tokens.reused[tier.id] for tier in all_tiers()},
         "computed": stats.tokens.computed,
     }
     yield _by_label(

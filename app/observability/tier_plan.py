@@ -5,7 +5,7 @@ from typing import Final
 
 from app.schemas.response_bodies.live import TierPlan
 from cache_tiers.curves.reuse_curves import FACTORS
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.loop.stats import EngineStats
 from engine.offload.reuse_notes import ReuseStats, factor_name
@@ -80,5 +80,5 @@ def _rates(found: Mapping[str, float], asked: float) -> list[float]:
 
 
 def _is_below(tier: TierId, other: TierId) -> bool:
-    order = [each.id for each in ALL_TIERS]
+    order = [each.id for each in all_tiers()]
     return order.index(tier) > order.index(other)

@@ -24,7 +24,7 @@ from starlette.types import Scope
 
 from app.logs.request_log import PROBES, RequestRecord
 from app.version import VERSION
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from engine.api.outputs import RequestOutput, Usage
 
 MAX_STATE = 512
@@ -112,7 +112,7 @@ class RequestSpan:
             {
                 "gen_ai.usage.input_tokens": usage.prompt_tokens,
                 "gen_ai.usage.output_tokens": usage.completion_tokens,
-                **{f"ebb.kv.{tier.id}": kv.reused[tier.id] for tier in ALL_TIERS},
+                **{f"ebb.kv.{tier.id}": kv.reused[tier.id] for tier in all_tiers()},
                 "ebb.kv.computed": kv.computed,
             }
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from app.observability.percentiles import percentile
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import DEVICE
 from engine.loop.step_trace import FORWARD
 from engine.tracing import Span, Track
@@ -64,7 +64,7 @@ def _tiers(spans: Sequence[Span]) -> Iterator[str]:
     restores = [span for span in spans if span.track is Track.RESTORES]
     if restores:
         blocks = sum((Counter({tier: int(num) for tier, num in span.facts.items()}) for span in restores), Counter())
-        sources = ", ".join(f"{blocks[tier.id]} from {tier.name}" for tier in ALL_TIERS if tier is not DEVICE)
+        sources = ", ".join(f"{blocks[tier.id]} from {tier.name}" for tier in all_tiers() if tier is not DEVICE)
         yield f"{len(restores)} look-ups below the device brought these blocks: {sources}"
 
 

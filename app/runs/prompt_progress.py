@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.schemas.response_bodies.run_events import PromptProgress
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from engine.api import outputs
 
 
@@ -13,7 +13,7 @@ def progress_body(progress: outputs.PromptProgress) -> PromptProgress:
         "state": progress.state,
         "total": progress.total,
         "done": progress.done,
-        "reused": {tier.id: progress.reused[tier.id] for tier in ALL_TIERS},
+        "reused": {tier.id: progress.reused[tier.id] for tier in all_tiers()},
         "computed": progress.computed,
         "seconds_left": progress.seconds_left,
     }

@@ -8,7 +8,7 @@ from typing import Any, Final
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.reuse_report import stored_reuse
 from app.schemas.response_bodies import usage as bodies
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU, DEVICE
 from engine.api.outputs import FormVerdict, KVReceipt, Usage
 from engine.api.promise import PromiseReport
@@ -153,7 +153,7 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
     figures: bodies.ReceiptFigures = {
         "computed": kv.computed,
         "restore_ms": round(kv.restore_ms, 2),
-        "bytes": {tier.id: kv.loaded_bytes[tier.id] for tier in ALL_TIERS if tier is not DEVICE},
+        "bytes": {tier.id: kv.loaded_bytes[tier.id] for tier in all_tiers() if tier is not DEVICE},
         "blocks_verified": kv.blocks_verified,
         "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
         "phases_ms": {
@@ -165,7 +165,7 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
         },
     }
     if kv.prefetched:
-        figures["prefetched"] = {tier.id: kv.prefetched[tier.id] for tier in ALL_TIERS if tier not in (DEVICE, CPU)}
+        figures["prefetched"] = {tier.id: kv.prefetched[tier.id] for tier in all_tiers() if tier not in (DEVICE, CPU)}
     if kv.form is not None:
         figures["form"] = kv.form
     if (promise := kv.promise) is not None:
@@ -177,7 +177,7 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
         }
     if lines != UNTREATED:
         figures["volatile_lines"] = {"removed": list(lines.removed), "moved": list(lines.moved)}
-    return {**{tier.id: kv.reused[tier.id] for tier in ALL_TIERS}, **figures}
+    return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}
 
 
 def message_usage(usage: Usage, kv_fingerprint: str, lines: TreatedLines = UNTREATED) -> bodies.Usage:

@@ -19,8 +19,7 @@ from app.domain.records import Rating
 from app.domain.tags import tag_name
 from app.schemas.examples import CONVERSATION, MESSAGE
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import AnswerParams, ChatParams
-from app.schemas.urgency import UrgencyFields
+from app.schemas.sampling import AnswerParams, ChatParams, UrgencyFields
 
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 

@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.schemas.parsing import CompatibleRequest, optional
-from app.schemas.sampling import ModelName
-from app.schemas.urgency import TimeoutSeconds, UrgencyFields
+from app.schemas.sampling import ModelName, TimeoutSeconds, UrgencyFields
 from engine.api.errors import InvalidRequestError
 
 

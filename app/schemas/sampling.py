@@ -17,15 +17,16 @@ from app.domain.bounds import (
     MAX_STOP_LENGTH,
     MAX_STOP_STRINGS,
     MAX_STOP_TOKENS,
+    MAX_TIMEOUT_SECONDS,
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
 from app.schemas.cache_mark import CacheKey, CacheOptions, wanted_promise
 from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, optional
-from app.schemas.urgency import UrgencyFields
 from app.tenants.wanted_promise import WantedPromise
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 from models.thinking import ThinkingMode
 
 UNLIMITED: Final = -1
@@ -178,6 +179,27 @@ class AnswerParams(ChatParams):
     """
 
     system_prompt: str | None = None
+
+
+Priority = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31)]
+TimeoutSeconds = Annotated[float, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]
+
+
+class UrgencyFields(RequestModel):
+    """Priority and timeout of a request: how soon it should be served. Every generating route accepts them.
+
+    priority: smaller is sooner, as in vLLM.
+    timeout: seconds from the request's arrival, after which it ends.
+    """
+
+    priority: Priority | None = optional("smaller values are served sooner, if `--queue-policy` allows it")
+    timeout: TimeoutSeconds | None = optional(
+        "seconds after its arrival at which the request ends with the answer so far"
+    )
+
+    def urgency(self) -> Urgency:
+        """Convert the fields for the engine."""
+        return Urgency(self.priority or 0, self.timeout)
 
 
 class AnswerRequest(UrgencyFields, CompatibleRequest):

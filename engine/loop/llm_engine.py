@@ -12,7 +12,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.owners import Owners
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.api.errors import FOR_THE_PROCESS, OverloadedError
 from engine.api.generate_request import GenerateRequest
@@ -290,7 +290,7 @@ class LLMEngine:
             self._tokens["computed"] += kv.computed
             self._reused += kv.reused
             missing = kv.tokens
-            for tier in ALL_TIERS:
+            for tier in all_tiers():
                 self._asked[tier.id] += missing
                 missing -= kv.reused[tier.id]
             made = usage.completion_tokens - usage.resumed_tokens

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from cache_tiers.histogram import Histogram
 from cache_tiers.owners.block_key import Owner
 from cache_tiers.owners.owners import OTHERS, Owners
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import TierId
 from engine.api.role import Role
@@ -244,7 +244,7 @@ class StatsLog:
         generated = stats.tokens.generated - before.tokens.generated
         computed = stats.tokens.computed - before.tokens.computed
         reused = stats.tokens.reused - before.tokens.reused
-        tiers = [(reused[tier.id], tier.name) for tier in ALL_TIERS]
+        tiers = [(reused[tier.id], tier.name) for tier in all_tiers()]
         cached = ", ".join(f"{count} from {name}" for count, name in tiers if count) or "none cached"
         return (
             f"{stats.requests.running} running, {stats.requests.waiting} waiting, {stats.requests.loading} loading; "

@@ -30,8 +30,8 @@ from app.schemas.sampling import (
     TopK,
     TopLogprobs,
     TopP,
+    UrgencyFields,
 )
-from app.schemas.urgency import UrgencyFields
 from app.tenants.wanted_promise import WantedPromise
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput

@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import literal_schema
 from typing_extensions import TypedDict, get_type_hints
 
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 
 
@@ -34,7 +34,7 @@ class ByTier:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return the schema of the object, with the tiers that are registered now."""
-        tiers = tuple(tier.id for tier in ALL_TIERS if tier.id not in self.leaves_out)
+        tiers = tuple(tier.id for tier in all_tiers() if tier.id not in self.leaves_out)
         return handler.generate_schema(_object(self, tiers))
 
 
@@ -54,4 +54,4 @@ class OneTier:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return the schema of the ids that are registered now."""
-        return literal_schema([tier.id for tier in ALL_TIERS])
+        return literal_schema([tier.id for tier in all_tiers()])

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.fleet.gateway.keeper import ReplicaKeeper
 from engine.fleet.gateway.link import Link, ReplicaLostError
@@ -58,7 +58,7 @@ class RemotePrefixes:
         """Return, for each prefix, the nearest tier that any replica names."""
         ids = [list(each) for each in prefixes]
         found = await asyncio.gather(*(self._places_at(link, ids, tenant) for link in self._keeper.ready))
-        order = {tier.id: rank for rank, tier in enumerate(ALL_TIERS)}
+        order = {tier.id: rank for rank, tier in enumerate(all_tiers())}
         return [
             min((place for place in each if place is not None), key=lambda tier: order[tier], default=None)
             for each in zip(*found, strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import anthropic_usage, combined_usage, message_usage, ollama_usage, openai_usage
 from app.schemas.response_bodies import usage as bodies
-from cache_tiers.registry import ALL_TIERS
+from cache_tiers.registry import all_tiers
 from engine.api.outputs import KVReceipt, Phases, Usage
 from engine.api.promise import PromiseReport
 
@@ -40,7 +40,7 @@ def test_every_field_of_the_receipt_is_described() -> None:
     sent = set(openai_usage(usage_with(receipt), TreatedLines(("a",)))["kv"])
     # A field that stored messages may lack is not required, so mypy does not miss it. `reuse` is in stored ones only.
     figures = bodies.ReceiptFigures.__annotations__.keys() - {"reuse"}
-    assert sent == figures | {tier.id for tier in ALL_TIERS}
+    assert sent == figures | {tier.id for tier in all_tiers()}
     table = RECEIPT_DOC.read_text().partition("| field | meaning |")[2].partition("\n\n")[0]
     first_cells = "".join(line.split(" | ")[0] for line in table.splitlines())
     assert set(re.findall(r"`(\w+)", first_cells)) == sent

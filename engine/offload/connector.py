@@ -132,23 +132,16 @@ class OffloadConnector:
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
         if request.num_published_blocks:
             size = self._blocks.block_size
-            found = request.receipt.cached // size if request.receipt is not None else 0
-            chain = request.block_keys[: request.num_published_blocks]
-            found = min(found, len(chain))
+            chain, num_prompt = request.block_keys[: request.num_published_blocks], request.num_prompt_tokens // size
+            found = min(request.receipt.cached // size, len(chain)) if request.receipt is not None else 0
             self.tiers.touch(chain, found, request.marked_blocks(size))
             # Another answer to the same prompt is not another use of it.
             found = found if request.sampling.choice == 0 else 0
-            self.tiers.admission.on_used(
-                chain, found, request.num_prompt_tokens // size, at_once=not self._defers(request)
-            )
+            self.tiers.admission.on_used(chain, found, num_prompt, at_once=not self._defers(request))
 
     def _defers(self, request: Request) -> bool:
-        """Return whether the blocks of a request are kept from the lower tiers until another request finds them.
-
-        Never where another engine reads them from there, or where the client marked the whole prompt.
-        """
-        is_marked = request.num_marked >= request.num_prompt_tokens
-        return not (request.is_stored or is_marked or self._role != "both" or request.moves_at is not None)
+        """Return whether a request's blocks are deferred: never where another engine reads them from a lower tier."""
+        return self._role == "both" and request.may_be_deferred
 
     def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
         """See TierConnector. Blocks that wait on the device are copied down with the next steps."""
@@ -373,16 +366,12 @@ class OffloadConnector:
 
     def offer(self, request: Request, indices: Iterable[int]) -> None:
         """Offer blocks of the request's table that just became full to the tiers."""
-        marked = request.marked_blocks(self._blocks.block_size)
+        marked, defers = request.marked_blocks(self._blocks.block_size), self._defers(request)
         for index in indices:
             self._partials.drop(request.key_before(index), request.blocks[index].token_ids)
-            self._offer(request.blocks[index], deferred=self._defers(request) and index not in marked)
-        if (
-            request.promise
-            and request.promise.reserved_bytes
-            and request.num_confirmed_tokens >= request.num_prompt_tokens
-        ):
-            self.tiers.stores.hasten(request.block_keys[: request.promise.num_tokens // self._blocks.block_size])
+            self._offer(request.blocks[index], deferred=defers and index not in marked)
+        if request.may_be_promised:
+            self.tiers.stores.hasten(request.keys_to_promise(self._blocks.block_size))
 
     def _offer(self, block: KVCacheBlock, *, deferred: bool | None = None) -> None:
         assert block.key is not None

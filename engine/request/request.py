@@ -236,6 +236,14 @@ class Request:
         return range(len(self.public.keys) if self.public is not None else 0, last // block_size)
 
     @property
+    def may_be_deferred(self) -> bool:
+        """Whether the tiers below CPU memory need not have the blocks before another request finds them.
+
+        Not so if the client marked the whole prompt, or if another engine continues the answer.
+        """
+        return not (self.is_stored or self.num_marked >= self.num_prompt_tokens or self.moves_at is not None)
+
+    @property
     def may_be_promised(self) -> bool:
         """Whether blocks of the prompt, which is computed, are to be promised."""
         has_prompt = self.num_confirmed_tokens >= self.num_prompt_tokens

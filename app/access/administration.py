@@ -15,10 +15,10 @@ from app.storage.tenant_removal import shut_out
 from app.storage.tenants import StoredTenant
 from app.tenants.api_key import ApiKey
 from app.tenants.gate import TenantGates
-from app.tenants.limits import NO_LIMITS, TenantLimits
+from app.tenants.limits import TenantLimits
 from app.tenants.person import Person
 from app.tenants.principal import Scope
-from app.tenants.reservations import check_reservation, reserved_by_others
+from app.tenants.reservations import check_reservation
 from app.tenants.token_bucket import Use
 
 
@@ -60,12 +60,10 @@ class Administration:
         await self.ring.read()
 
     async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
-        """Replace a tenant's limits. Raise InvalidRequestError if the disk cannot hold what is reserved."""
+        """Replace a tenant's limits. Raise InvalidRequestError if all reservations together exceed the disk tier."""
         if limits.kv_reserved:
-            known = await self.store.limits.all()
-            before = known.get(tenant, NO_LIMITS).kv_reserved or 0
             bound = await asyncio.to_thread(self.reservable_bytes)
-            check_reservation(before, limits.kv_reserved, reserved_by_others(known, tenant), bound)
+            check_reservation(await self.store.limits.all(), tenant, limits.kv_reserved, bound)
         await self.store.limits.set(tenant, limits)
         await self.ring.read()
 

@@ -23,7 +23,7 @@ from app.tenants.api_key import ApiKey
 from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
 from app.tenants.name import LOCAL
 from app.tenants.principal import Scope
-from app.tenants.reservations import check_reservation, reserved_by_others
+from app.tenants.reservations import check_reservation
 from engine.api.errors import EbbError
 
 T = TypeVar("T")
@@ -80,9 +80,8 @@ def limits(settings: Settings, tenant: str, **given: int | None) -> int:
 
     async def change(store: Store) -> TenantLimits:
         known = await store.limits.all()
-        before = known.get(tenant, NO_LIMITS)
-        check_reservation(before.kv_reserved or 0, reserved, reserved_by_others(known, tenant), bound)
-        changed = replace(before, **given)
+        check_reservation(known, tenant, reserved, bound)
+        changed = replace(known.get(tenant, NO_LIMITS), **given)
         if given:
             await store.limits.set(tenant, changed)
         return changed

@@ -3,22 +3,19 @@
 from collections.abc import Mapping
 
 from app.config.sizes import format_size
-from app.tenants.limits import TenantLimits
+from app.tenants.limits import NO_LIMITS, TenantLimits
 from engine.api.errors import InvalidRequestError
 
 
-def reserved_by_others(limits: Mapping[str, TenantLimits], tenant: str) -> int:
-    """Return the bytes that are reserved for other tenants than `tenant`."""
-    return sum(its.kv_reserved or 0 for name, its in limits.items() if name != tenant)
+def check_reservation(limits: Mapping[str, TenantLimits], tenant: str, wanted: int, bound: int) -> None:
+    """Raise InvalidRequestError if all reservations together exceed the disk tier. A smaller one is always possible.
 
-
-def check_reservation(before: int, wanted: int, others: int, bound: int) -> None:
-    """Raise InvalidRequestError if the disk cannot hold what is reserved. A smaller reservation is always possible.
-
-    before, wanted: bytes reserved for the tenant before and after the change.
-    others: bytes reserved for the other tenants.
+    limits: those of all tenants, before the change.
+    wanted: bytes to reserve for `tenant`.
     bound: most bytes that the disk tier takes; 0 if it is off.
     """
+    before = limits.get(tenant, NO_LIMITS).kv_reserved or 0
+    others = sum(its.kv_reserved or 0 for name, its in limits.items() if name != tenant)
     if wanted <= before or others + wanted <= bound:
         return
     if not bound:

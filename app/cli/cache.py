@@ -1,9 +1,10 @@
-"""`ebb cache`: inspect, verify and delete the KV blocks in the tiers below CPU memory, and the packed weights."""
+"""`ebb cache`: inspect, verify and delete KV blocks below CPU memory and packed weights, and plan the tiers' sizes."""
 
 import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from app.cli.cache_plan import cache_plan
 from app.cli.packed_weights import PACK_ACTIONS
 from app.config.secret import existing_secret
 from app.config.settings import Settings
@@ -21,11 +22,16 @@ class CacheUnreachableError(EbbError):
     code = "cache_unreachable"
 
 
-def cache(settings: Settings, action: str) -> int:
-    """Run `action` on each tier and on the packed weights, and print the results. Returns 1 if any is damaged.
+def cache(settings: Settings, action: str, api_key: str | None = None) -> int:
+    """Print the plan of the running server, or run `action` on all tiers and packed weights. Returns the exit status.
 
     Raise CacheUnreachableError if no tier can be reached, SecretError.
     """
+    return cache_plan(settings, api_key) if action == "plan" else _inspect(settings, action)
+
+
+def _inspect(settings: Settings, action: str) -> int:
+    """Run `action` on each tier and on the packed weights, and print the results. Returns 1 if any is damaged."""
     secret = existing_secret(settings.secret_file)
     if secret is None:
         print(

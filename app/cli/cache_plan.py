@@ -1,12 +1,11 @@
 """`ebb cache plan`: what the running server's tiers would find at other sizes, and what to change."""
 
-import asyncio
-import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from app.client.chat_client import ChatClient, NoServerError, RefusedError
+from app.cli.running_server import run_with_server
+from app.client.chat_client import ChatClient
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.transport.tls import own_certificate
@@ -29,22 +28,14 @@ _SETTINGS: Final[Mapping[TierId, str]] = MappingProxyType(
 
 def cache_plan(settings: Settings, api_key: str | None = None) -> int:
     """Print the plan of each tier of the running server. Returns the exit status."""
-    try:
-        sample = asyncio.run(_sample(settings, api_key))
-    except NoServerError as error:
-        print(f"ebb: {error.message}\nStart one in another terminal: ebb serve", file=sys.stderr)
-        return 1
-    except RefusedError as error:
-        print(f"ebb: {error.message}", file=sys.stderr)
-        return 1
+    return run_with_server(_print_plan(settings, api_key))
+
+
+async def _print_plan(settings: Settings, api_key: str | None) -> None:
+    async with ChatClient(settings.client_url, api_key, own_certificate(settings)) as client:
+        sample = await client.live_sample()
     for line in plan_lines(sample["tiers"]):
         print(line)
-    return 0
-
-
-async def _sample(settings: Settings, api_key: str | None) -> dict[str, Any]:
-    async with ChatClient(settings.client_url, api_key, own_certificate(settings)) as client:
-        return await client.live_sample()
 
 
 def plan_lines(tiers: Mapping[TierId, Mapping[str, Any]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from app.cli.chat_answer import AnswerView, printable
 from app.cli.chat_plan import ChatPlan
+from app.cli.running_server import print_no_server
 from app.client.chat_client import ChatClient, NoServerError, RefusedError
 from app.config.settings import Settings
 from app.transport.tls import own_certificate
@@ -38,7 +39,7 @@ def chat(settings: Settings, plan: ChatPlan) -> int:
                 return _converse(runner, client, plan)
             return _ask_once(runner, client, plan)
         except NoServerError as error:
-            print(f"ebb: {error.message}\nStart one in another terminal: ebb serve", file=sys.stderr)
+            print_no_server(error)
             return 1
         finally:
             runner.run(client.__aexit__())

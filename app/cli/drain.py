@@ -1,10 +1,10 @@
 """`ebb drain`: restart one replica of the running server while the others continue its answers."""
 
 import asyncio
-import sys
 from typing import Any
 
-from app.client.chat_client import ChatClient, NoServerError, RefusedError
+from app.cli.running_server import run_with_server
+from app.client.chat_client import ChatClient, RefusedError
 from app.config.settings import Settings
 from app.transport.tls import own_certificate
 
@@ -13,15 +13,7 @@ POLL_SECONDS = 0.2
 
 def drain(settings: Settings, replica: int, api_key: str | None = None) -> int:
     """Drain a replica, and wait until its next epoch serves. Returns the exit status."""
-    try:
-        asyncio.run(_drain(settings, replica, api_key))
-    except NoServerError as error:
-        print(f"ebb: {error.message}\nStart one in another terminal: ebb serve", file=sys.stderr)
-        return 1
-    except RefusedError as error:
-        print(f"ebb: {error.message}", file=sys.stderr)
-        return 1
-    return 0
+    return run_with_server(_drain(settings, replica, api_key))
 
 
 async def _drain(settings: Settings, replica: int, api_key: str | None) -> None:

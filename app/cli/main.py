@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app.cli.bench_plan import API_KEY, BENCH_OPTIONS, BenchPlan
+from app.cli.cache_options import CACHE_ACTIONS, CACHE_HELP, CACHE_SETTINGS
 from app.cli.chat_plan import CHAT_OPTIONS, QUESTION, ChatPlan
 from app.cli.keys_plan import (
     CREATE_HELP,
@@ -45,11 +46,6 @@ from engine.device.choice import choose_device
 CHAT_HELP = "talk to the running server in the terminal, or ask it one question"
 RUNNING = ("host", "port")
 """Settings of the commands that talk to a running server."""
-CACHE_ACTIONS = ("stat", "clear", "verify", "plan")
-CACHE_HELP = (
-    "inspect KV blocks in Redis and on the disk, and packed weights: stat counts, verify checks, clear deletes them; "
-    "plan asks the running server which tier should be larger"
-)
 DOCTOR_HELP = "check this machine and say how to fix each problem"
 DOCTOR_MODEL = Option("model", any_text, "MODEL", "model to check, in any form of --model, which it replaces")
 DOCTOR_OPTIONS = (Option("security", switch, "", "check instead who has access to what"),)
@@ -60,10 +56,6 @@ RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
 PULL_HELP = "download a model, after showing what it needs; without a name, list good small models"
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
-CACHE_SETTINGS = (
-    *RUNNING,
-    *("state-dir", "cache-dir", "secret-file", "redis-url", "disk-kv-size", "disk-kv-dir", "packed-size"),
-)
 DATABASE = ("state-dir", "database-url")
 """Settings that say where the conversations are."""
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
@@ -405,13 +397,9 @@ def _bench(settings: Settings, **plan: Any) -> int:
 
 
 def _cache(settings: Settings, action: str, api_key: str | None = None) -> int:
-    if action == "plan":
-        from app.cli.cache_plan import cache_plan
-
-        return cache_plan(settings, api_key)
     from app.cli.cache import cache
 
-    return cache(settings, action)
+    return cache(settings, action, api_key)
 
 
 def _profile(settings: Settings, **plan: Any) -> int:

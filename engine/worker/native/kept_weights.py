@@ -5,7 +5,7 @@ import json
 import logging
 import threading
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -48,6 +48,7 @@ class KeptWeights:
         self._cache_dir = cache_dir
         self._stage = stage
         self._folder = PackFolder(cache_dir, config.device.packed_size)
+        self._source: dict[str, Any] = {}
         self._is_damaged = False
         self._stop = threading.Event()
         self._writer: threading.Thread | None = None
@@ -55,9 +56,11 @@ class KeptWeights:
     def load(self, *, threads: int) -> PackedModel | None:
         """Map the weights. Return None if they have to be packed.
 
-        Errors of the model loader propagate.
+        Errors of the model loader propagate. Called before the weights are read in another way.
         """
         config = self._config
+        # Not later: weights that are packed now must not get the name of files that replace theirs.
+        self._source = self._describe_source()
         try:
             build = ready_kernels(choose_instruction_set(config.device.cpu_kernels), self._cache_dir)
         except KernelBuildError:
@@ -118,30 +121,30 @@ class KeptWeights:
             )
         except PackStoppedError:
             return
-        except (NoRoomError, ModelError, OSError) as error:
+        except (NoRoomError, OSError) as error:
             logger.info("the packed weights are not kept for later starts: %s", error)
             return
         if is_new:
             logger.info("the packed weights are kept in %s: later starts map them", self._folder.path)
 
     def _identity(self, build: KernelBuild) -> str:
-        """Name everything that the bytes of the panels depend on. Raise ModelError or OSError."""
-        config = self._config
+        """Name everything that the bytes of the panels depend on."""
+        kernels = f"{build.instruction_set.name}-{build.digest}"
+        return json.dumps(self._source | {"kernels": kernels}, sort_keys=True)
+
+    def _describe_source(self) -> dict[str, Any]:
+        """Name all of that but the kernels. Raise ModelError or OSError."""
+        config, stage = self._config, self._stage
         files = [(file.name, file.stat()) for file in ModelFolder(config.model.path).weight_files()]
-        stage = self._stage
-        return json.dumps(
-            {
-                "model": model_fingerprint(config.model.path),
-                # The fingerprint reads only some of each tensor.
-                "files": [(name, found.st_size, found.st_mtime_ns) for name, found in files],
-                "kernels": f"{build.instruction_set.name}-{build.digest}",
-                "code": _code_digest(),
-                "torch": torch.__version__,
-                "weights": config.model.quantization,
-                "stage": stage and (stage.layers.start, stage.layers.stop, stage.is_first, stage.is_last),
-            },
-            sort_keys=True,
-        )
+        return {
+            "model": model_fingerprint(config.model.path),
+            # The fingerprint reads only some of each tensor.
+            "files": [(name, found.st_size, found.st_mtime_ns) for name, found in files],
+            "code": _code_digest(),
+            "torch": torch.__version__,
+            "weights": config.model.quantization,
+            "stage": stage and (stage.layers.start, stage.layers.stop, stage.is_first, stage.is_last),
+        }
 
 
 def kept_weights(config: EngineConfig, stage: Stage | None) -> KeptWeights | None:

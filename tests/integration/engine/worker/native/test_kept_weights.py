@@ -102,6 +102,20 @@ def test_second_start_maps_what_the_first_one_packed(config: EngineConfig) -> No
     assert len(files(config)) == 1
 
 
+def test_weights_of_replaced_files_are_not_mapped(config: EngineConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = kept_weights.KeptWeights.keep
+
+    def keep_after_change(kept: kept_weights.KeptWeights, packed: PackedModel) -> None:
+        for file in config.model.path.glob("*.safetensors"):
+            os.utime(file, (1, 1))
+        keep(kept, packed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_weights.KeptWeights, "keep", keep_after_change)
+        assert not is_mapped(config)
+    assert not is_mapped(config)
+
+
 @pytest.mark.parametrize(
     "changes", [{"quantization": "int4"}, {"quantization": "none"}, {"cpu_kernels": ANOTHER}], ids=str
 )

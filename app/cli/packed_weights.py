@@ -13,7 +13,7 @@ from engine.cpu.pack_folder import PackFolder
 def _stat(folder: PackFolder) -> int:
     packs = folder.packs()
     used = sum(pack.nbytes for pack in packs)
-    print(f"packed weights, {folder.path}: {format_size(used)} of {format_size(folder.bound())} used")
+    print(f"packed weights, {folder.path}: {format_size(used)} of {format_size(folder.bound(used))} used")
     for pack in reversed(packs):
         day = datetime.fromtimestamp(pack.used, UTC).date()
         print(f"  {pack.label or pack.path.name}: {format_size(pack.nbytes)}, last mapped on {day}")

@@ -37,7 +37,7 @@ from app.storage.sqlite.migrating import migrations, schema_of, too_new
 from app.storage.sqlite.restoration import is_restore_pending
 from app.storage.sqlite.snapshot import quick_check
 from app.transport.tls import own_certificate
-from cache_tiers.disk.inspection import existing_part
+from cache_tiers.disk.space import existing_part
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
@@ -302,8 +302,9 @@ def check_cache_dir(settings: Settings) -> Finding:
     folder = PackFolder(settings.cache_dir, settings.packed_size)
     if finding.level != "ok" or not (packs := folder.packs()):
         return finding
-    used = format_size(sum(pack.nbytes for pack in packs))
-    return replace(finding, text=f"{finding.text}; packed weights take {used} of {format_size(folder.bound())}")
+    used = sum(pack.nbytes for pack in packs)
+    sizes = f"{format_size(used)} of {format_size(folder.bound(used))}"
+    return replace(finding, text=f"{finding.text}; packed weights take {sizes}")
 
 
 def _directory(name: str, path: Path) -> Finding:

@@ -11,8 +11,8 @@ from app.doctor.memory_plan import kv_bytes
 from app.doctor.network_check import network_of
 from cache_tiers.config import DiskConfig
 from cache_tiers.disk.folder import folder_of
-from cache_tiers.disk.inspection import DiskInspection, existing_part
-from cache_tiers.disk.space import space_of
+from cache_tiers.disk.inspection import DiskInspection
+from cache_tiers.disk.space import existing_part, space_of
 from cache_tiers.disk.tier import why_unsuitable
 from cache_tiers.disk.value_file import allows_direct, file_bytes
 from cache_tiers.lower.inspection import InspectionError, StoredBlocks

@@ -4,12 +4,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from cache_tiers.config import DiskConfig
 from cache_tiers.disk.folder import DRAFT, disk_bytes, key_of, shards_of, synchronize
-from cache_tiers.disk.space import default_bound, space_of
+from cache_tiers.disk.space import default_bound, existing_part, space_of
 from cache_tiers.disk.stored_value import stored_value_of
 from cache_tiers.disk.value_file import PAGE, file_bytes
 from cache_tiers.lower.inspection import InspectionError, StoredBlocks, Verdict, check_value
@@ -132,11 +131,6 @@ class DiskInspection:
 
     def _unreachable(self, error: OSError) -> InspectionError:
         return InspectionError(f"the folder {self.place} cannot be used: {error.strerror}")
-
-
-def existing_part(folder: Path) -> Path:
-    """Return `folder` or the nearest folder above it that exists."""
-    return next(part for part in (folder, *folder.parents) if part.exists())
 
 
 def _read(path: str) -> bytes:

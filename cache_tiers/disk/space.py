@@ -38,6 +38,14 @@ def space_of(folder: Path) -> DiskSpace:
     )
 
 
-def default_bound(free: int, own: int) -> int:
-    """Return the bound where none is set. own: bytes that the tier already uses, so that restarts change nothing."""
-    return min(LARGEST_DEFAULT, int((free + own) * DEFAULT_SHARE))
+def default_bound(free: int, own: int, *, share: float = DEFAULT_SHARE, largest: int = LARGEST_DEFAULT) -> int:
+    """Return the bound of a folder where none is set: a share of the bytes that are free, or its own, up to `largest`.
+
+    own: bytes that the folder already uses, so that restarts change nothing.
+    """
+    return min(largest, int((free + own) * share))
+
+
+def existing_part(folder: Path) -> Path:
+    """Return `folder` or the nearest folder above it that exists."""
+    return next(part for part in (folder, *folder.parents) if part.exists())

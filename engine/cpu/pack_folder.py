@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_tiers.disk.space import space_of
+from cache_tiers.disk.space import default_bound, existing_part, space_of
 from engine.cpu.pack_file import MappedPack, PackError, read_header, write_pack
 
 DEFAULT_SHARE: Final = 0.2
@@ -105,13 +105,12 @@ class PackFolder:
             return []
         return sorted(self._stored(), key=lambda pack: pack.used)
 
-    def bound(self) -> int:
-        """Return the most bytes of all files. Raise OSError."""
+    def bound(self, used: int) -> int:
+        """Return the most bytes of all files, of which there are `used`. Raise OSError."""
         if self._limit is not None:
             return self._limit
-        place = next(folder for folder in (self.path, *self.path.parents) if folder.exists())
-        own = sum(pack.nbytes for pack in self.packs())
-        return min(LARGEST_DEFAULT, int((space_of(place).free + own) * DEFAULT_SHARE))
+        free = space_of(existing_part(self.path)).free
+        return default_bound(free, used, share=DEFAULT_SHARE, largest=LARGEST_DEFAULT)
 
     def clear(self) -> int:
         """Delete all files, and return the number of packs among them. Raise OSError."""
@@ -135,10 +134,11 @@ class PackFolder:
 
     def _make_room(self, nbytes: int) -> None:
         """Delete the least recently used packs until `nbytes` fit. Raise NoRoomError if they cannot."""
-        packs, bound, space = self.packs(), self.bound(), space_of(self.path)
+        packs, space = self.packs(), space_of(self.path)
+        used, free = sum(pack.nbytes for pack in packs), space.free - space.kept_free
+        bound = self.bound(used)
         if nbytes > bound:
             raise NoRoomError(f"they take {nbytes} bytes, and {bound} are allowed")
-        used, free = sum(pack.nbytes for pack in packs), space.free - space.kept_free
         if nbytes > free + used:
             raise NoRoomError(f"they take {nbytes} bytes, and only {space.free} are free on the disk of {self.path}")
         for pack in packs:

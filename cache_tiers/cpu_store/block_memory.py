@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.cpu.shared_pool import SharedPool
@@ -11,6 +11,8 @@ from cache_tiers.lower.block import Block
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.owners.owners import Owners
+
+_MOST_FETCHES: Final = 8
 
 
 class NoRoomError(Exception):
@@ -138,6 +140,11 @@ class MemoryOptions:
     max_window: int
     keeps_blocks: bool
     shared: bool
+
+    @property
+    def max_fetches(self) -> int:
+        """Maximum number of fetches in flight. Half of the pool remains for blocks that arrived and are locked."""
+        return max(1, min(_MOST_FETCHES, self.nbytes // (2 * self.max_window * self.block_nbytes)))
 
 
 @dataclass(frozen=True, slots=True)

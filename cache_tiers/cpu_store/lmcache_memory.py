@@ -236,7 +236,7 @@ def _open(options: MemoryOptions, lower: LowerTiers, evictions: Evictions) -> LM
             l2_adapter_config=adapters.L2AdaptersConfig([lower_adapter(lower, host_memory)] if lower.tiers else []),
             store_policy="default" if keeps else "skip_l1",
             prefetch_policy="retain" if keeps else "default",
-            prefetch_max_in_flight=max(1, min(8, size // (2 * options.max_window * options.block_nbytes))),
+            prefetch_max_in_flight=options.max_fetches,
         ),
     )
     memory = LMCacheMemory(l1, manager, lower, host_memory, options.block_nbytes)

@@ -16,8 +16,6 @@ from cache_tiers.lower.block import Block
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey, owner_of
 
-_LOADING_AT_ONCE = 8
-
 
 class _State(Enum):
     """A slot is filled by the caller or by a lower tier, and readable from then on."""
@@ -87,9 +85,7 @@ class PlainMemory:
         self._waiting: deque[_Fetch] = deque()
         self._num_loading = 0
         self._begins = False
-        # Half of the pool remains for blocks that have arrived and are still locked.
-        most = options.nbytes // (2 * options.max_window * options.block_nbytes)
-        self._most_loading = max(1, min(_LOADING_AT_ONCE, most))
+        self._most_loading = options.max_fetches
 
     @property
     def pool(self) -> memoryview:

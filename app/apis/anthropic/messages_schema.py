@@ -6,9 +6,19 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, Tag
+from pydantic import Field
 
-from app.apis.anthropic.references import SearchResultBlock, ToolReferenceBlock, Undescribed, text_of_result
+from app.apis.anthropic.content_blocks import (
+    Block,
+    Content,
+    ForeignResult,
+    SystemContent,
+    TextBlock,
+    ToolResultBlock,
+    extents_of,
+    text_of,
+)
+from app.apis.anthropic.references import SearchResultBlock, ToolReferenceBlock, Undescribed
 from app.apis.anthropic.serializer import ShownThoughts
 from app.apis.anthropic.tool_search import SearchName, SearchTool
 from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, OfferedTool, ToolUseBlock, offer_of
@@ -17,11 +27,11 @@ from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
-from app.schemas.cache_mark import Mark, Markable, longest, marked_share, wanted_promise
+from app.schemas.cache_mark import Markable, marked_share, wanted_promise
 from app.schemas.examples import CHAT, MODEL
-from app.schemas.foreign import Foreign, foreign
+from app.schemas.foreign import Foreign
 from app.schemas.hosted_tools import HostedTool
-from app.schemas.parsing import TEXT_OR_LIST, CompatibleRequest, RequestModel, by_type
+from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.sampling import (
     NO_DEFAULTS,
     GenerationRequest,
@@ -36,111 +46,6 @@ from engine.api.errors import InvalidRequestError, NotFoundError
 from engine.api.sampling_params import SamplingParams
 from models.chat.format import Message
 from models.thinking import ThinkingMode
-
-
-class TextBlock(Markable):
-    """One block of text. Citations are not part of the prompt."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"citations"})
-
-    type: Literal["text"]
-    text: str
-
-
-class ThoughtBlock(Markable):
-    """Reasoning of an earlier answer, as clients send it back.
-
-    Reasoning is never part of a later prompt, so its signature is not checked.
-    """
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"thinking", "signature", "data"})
-
-    type: Literal["thinking", "redacted_thinking"]
-
-
-RESULT_KINDS: Mapping[str, type[RequestModel]] = {"tool_reference": ToolReferenceBlock}
-ResultBlock = Annotated[
-    Annotated[TextBlock, Tag("<TextBlock>")]
-    | Annotated[ToolReferenceBlock, Tag("<ToolReferenceBlock>")]
-    | Annotated[Foreign, Tag("<Foreign>")],
-    by_type(TextBlock, RESULT_KINDS, foreign),
-]
-ResultContent = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[ResultBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
-    TEXT_OR_LIST,
-]
-
-
-class ToolResultBlock(Markable):
-    """The result of a tool call. `is_error` has no effect: the model learns of an error from the content."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"is_error", "toolset_name"})
-
-    type: Literal["tool_result"]
-    tool_use_id: str
-    content: ResultContent | None = None
-
-    @property
-    def mark(self) -> Mark | None:
-        """See Markable."""
-        return longest([super().mark, *(block.mark for block in self.blocks)])
-
-    @property
-    def blocks(self) -> Sequence[ResultBlock]:
-        """The blocks of the content; none if the content is one text."""
-        return self.content if isinstance(self.content, list) else ()
-
-    def text(self, undescribed: Undescribed) -> str:
-        """Return the content of the message that gives the result to the model."""
-        return self.content if isinstance(self.content, str) else text_of_result(self.blocks, undescribed)
-
-
-class ForeignResult(Foreign):
-    """The result of a call that the provider's servers ran, in the answer that called."""
-
-
-KINDS: Mapping[str, type[RequestModel]] = {
-    "thinking": ThoughtBlock,
-    "redacted_thinking": ThoughtBlock,
-    "tool_use": ToolUseBlock,
-    "server_tool_use": ToolUseBlock,
-    "mcp_tool_use": ToolUseBlock,
-    "tool_result": ToolResultBlock,
-    "tool_search_tool_result": SearchResultBlock,
-    **dict.fromkeys(
-        (
-            "advisor_tool_result",
-            "bash_code_execution_tool_result",
-            "code_execution_tool_result",
-            "mcp_tool_result",
-            "text_editor_code_execution_tool_result",
-            "web_fetch_tool_result",
-            "web_search_tool_result",
-        ),
-        ForeignResult,
-    ),
-}
-"""Models of all blocks except text and foreign ones, by `type`."""
-
-
-Block = Annotated[
-    Annotated[TextBlock, Tag("<TextBlock>")]
-    | Annotated[ThoughtBlock, Tag("<ThoughtBlock>")]
-    | Annotated[ToolUseBlock, Tag("<ToolUseBlock>")]
-    | Annotated[ToolResultBlock, Tag("<ToolResultBlock>")]
-    | Annotated[SearchResultBlock, Tag("<SearchResultBlock>")]
-    | Annotated[ForeignResult, Tag("<ForeignResult>")]
-    | Annotated[Foreign, Tag("<Foreign>")],
-    by_type(TextBlock, KINDS, foreign),
-]
-SystemContent = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
-    TEXT_OR_LIST,
-]
-Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[Block], Field(max_length=MAX_MESSAGES), Tag("<list>")],
-    TEXT_OR_LIST,
-]
 
 
 class MessageTurn(RequestModel):
@@ -197,34 +102,6 @@ class OutputConfig(RequestModel):
     ignored: ClassVar[frozenset[str]] = frozenset({"effort"})
 
     format: OutputFormat | None = None
-
-
-def _text(content: str | Sequence[RequestModel]) -> str:
-    """Join the text blocks, and the notes in place of foreign ones, without a separator."""
-    if isinstance(content, str):
-        return content
-    return "".join(
-        block.text
-        for block in content
-        if isinstance(block, TextBlock | Foreign) and not isinstance(block, ForeignResult)
-    )
-
-
-def _extents(content: str | Sequence[Block]) -> Iterator[tuple[int, bool]]:
-    """Yield the parts of a turn for `marked_share`."""
-    if isinstance(content, str):
-        yield len(content), False
-        return
-    for block in content:
-        match block:
-            case ToolUseBlock():
-                yield len(block.call.arguments), block.is_marked
-            case ToolResultBlock() | SearchResultBlock():
-                yield len(block.text({})), block.is_marked
-            case ForeignResult():
-                yield len(block.text), block.is_marked
-            case _:
-                yield len(_text([block])), block.is_marked
 
 
 class ThreadFields(RequestModel):
@@ -306,7 +183,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
         if not isinstance(contents[-1], str) and contents[-1] and contents[-1][-1].is_marked:
             return 1.0
         tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in self._upfront]
-        return marked_share((*tools, *(extent for content in contents for extent in _extents(content))))
+        return marked_share((*tools, *(extent for content in contents for extent in extents_of(content))))
 
     @property
     def wanted_promise(self) -> WantedPromise | None:
@@ -333,7 +210,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
     def opening(self) -> str:
         """The beginning of the answer: the last message, if it is the assistant's."""
         last = self.messages[-1]
-        return _text(last.content) if last.role == "assistant" and not self._is_paused else ""
+        return text_of(last.content) if last.role == "assistant" and not self._is_paused else ""
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
@@ -348,7 +225,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
         self._check_thread()
         offer = self.offer
         undescribed = {function["name"]: function for function in offer.loaded}
-        system = _text(self.system) if self.system is not None else ""
+        system = text_of(self.system) if self.system is not None else ""
         turns = [turn for index, message in self._shown for turn in _turns(message, f"messages[{index}]", undescribed)]
         if self.messages[-1].role == "assistant" and not self._is_paused:
             self._check_opening(turns[-1])
@@ -461,7 +338,7 @@ def _spoken(role: str, blocks: Sequence[RequestModel], undescribed: Undescribed)
     """Convert blocks of one turn: first the results of calls, then the text with the calls."""
     results = [Message("tool", block.text(undescribed)) for block in blocks if isinstance(block, ToolResultBlock)]
     calls = tuple(block.call for block in blocks if isinstance(block, ToolUseBlock))
-    text = _text(blocks)
+    text = text_of(blocks)
     return results if results and not text else [*results, Message(role, text, calls)]
 
 

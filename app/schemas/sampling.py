@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field, ValidationInfo
@@ -208,7 +209,7 @@ class AnswerRequest(UrgencyFields, CompatibleRequest):
     model: Annotated[ModelName, Field(description="name of the model that is served")]
     stream: bool | None = optional("streams the answer as server-sent events")
 
-    @property
+    @cached_property
     def marked_share(self) -> float:
         """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
         return 0.0
@@ -293,7 +294,7 @@ class OpenAIRequest(GenerationRequest, FormFields):
     thinking_budget_tokens: ThinkingBudget = optional("llama.cpp's name of `thinking_token_budget`")
     reasoning_budget_tokens: ThinkingBudget = optional("llama.cpp's other name of `thinking_token_budget`")
 
-    @property
+    @cached_property
     def marked_share(self) -> float:
         """See AnswerRequest."""
         options = self.prompt_cache_options

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -172,7 +173,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
         newer = self.output_config.format if self.output_config is not None else None
         return newer or self.output_format
 
-    @property
+    @cached_property
     def marked_share(self) -> float:
         """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
         if self.is_marked:

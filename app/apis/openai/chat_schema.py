@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, Tag
@@ -205,7 +206,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     )
     add_generation_prompt: bool | None = optional("`false` is accepted together with `continue_final_message` only")
 
-    @property
+    @cached_property
     def marked_share(self) -> float:
         """See AnswerRequest. Marks in messages are more exact than the key, which covers the whole prompt."""
         marked = any(is_marked for message in self.messages for _, is_marked in message.extents)

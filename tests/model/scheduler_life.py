@@ -38,16 +38,8 @@ from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
 from engine.scheduling.step_size import SchedulerLimits
 from tests.leaks import assert_no_leaks
-from tests.model.toys import (
-    BelievedCost,
-    HalfRight,
-    SleepingToyMask,
-    Slots,
-    ToyMask,
-    ToyStore,
-    ToyWorker,
-    expected_output,
-)
+from tests.model.toy_store import Slots, ToyStore
+from tests.model.toys import BelievedCost, HalfRight, SleepingToyMask, ToyMask, ToyWorker, expected_output
 
 BLOCK = 4
 VOCAB = 7

@@ -41,7 +41,8 @@ from engine.text.answer_text import AnswerText
 from engine.text.output_processor import OutputProcessor
 from tests.leaks import assert_no_leaks
 from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of
-from tests.model.toys import HalfRight, ToyMask, ToyStore, ToyWorker, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import HalfRight, ToyMask, ToyWorker, expected_output
 from tests.sizes import Size
 
 COMMON = (1, 2, 3, 4) * 5

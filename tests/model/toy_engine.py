@@ -34,7 +34,8 @@ from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from models.chat.format import ChatFormat
 from models.tokenizers.text_tokenizer import TextTokenizer
-from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyStore, ToyWorker
+from tests.model.toy_store import ToyStore
+from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyWorker
 
 BLOCK = 4
 VOCAB = 16

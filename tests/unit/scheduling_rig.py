@@ -23,7 +23,8 @@ from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
 from engine.speculation.speculation import Proposer
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore, ToyWorker, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import ToyWorker, expected_output
 
 BLOCK = 4
 VOCAB = 50

@@ -5,7 +5,7 @@ from itertools import count
 from cache_tiers.moves.stores import Stores
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.owners.owners import Owners
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 
 KEYS = [BlockKey(b"somebody" + bytes([number]) * 24) for number in range(2)]
 

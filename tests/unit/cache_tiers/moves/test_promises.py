@@ -3,7 +3,7 @@
 from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.moves.promises import ASK_AGAIN_SECONDS, Promises
 from cache_tiers.owners.block_key import BlockKey
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 
 KEYS = [BlockKey(b"somebody" + bytes([number]) * 24) for number in range(4)]
 TERMS = PromiseTerms(300.0, 3)

@@ -10,7 +10,8 @@ from cache_tiers.owners.block_key import BlockKey, owner_of
 from cache_tiers.owners.owners import Owners
 from engine.request.request import Request, RequestStatus
 from tests.leaks import assert_no_leaks
-from tests.model.toys import BelievedCost, ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import BelievedCost, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
 PROMPT = [1, 2, 3, 4] * 8

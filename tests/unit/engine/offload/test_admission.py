@@ -1,7 +1,7 @@
 """When the KV of a request reaches the tier below CPU memory."""
 
 from cache_tiers.moves.stores import IDLE_SECONDS
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
 
 CALL = [(at * at) % 49 for at in range(4 * BLOCK)]

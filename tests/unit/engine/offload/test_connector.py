@@ -7,7 +7,8 @@ from cache_tiers.transfer import Direction, TransferJob
 from engine.request.request import RequestStatus
 from engine.request.scheduler_output import SchedulerOutput
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
 COPY_SECONDS = 0.005

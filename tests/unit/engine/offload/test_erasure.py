@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cache_tiers.owners.block_key import BlockKey, extend_keys
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 from tests.unit.scheduling_rig import BLOCK, ROOT, Rig
 
 PROMPT = list(range(1, 10))

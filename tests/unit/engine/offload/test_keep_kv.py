@@ -1,6 +1,6 @@
 """Requests with keep_kv off: they reuse cached blocks, leave them unchanged, and publish none."""
 
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
 
 CHAT = list(range(2 * BLOCK + 1))

@@ -10,7 +10,8 @@ from engine.offload.connector import OffloadConnector
 from engine.offload.store_pace import MAX_STORES
 from engine.request.request import Request, RequestStatus
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
 CHAT = [(at * at) % 49 for at in range(41)]

@@ -13,7 +13,8 @@ from engine.offload.prefill_cost import PrefillCost
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from tests.leaks import assert_no_leaks
-from tests.model.toys import BelievedCost, ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import BelievedCost, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig, bare_request
 
 MIB = 1 << 20

@@ -7,7 +7,8 @@ from engine.offload.idle_promotion import MAX_BLOCKS
 from engine.offload.prefetch_hints import LAPSE_SECONDS, MAX_PER_TENANT, PrefetchHints
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
 
 PROMPT = [1, 2, 3, 4] * 8

@@ -4,7 +4,8 @@ from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.moves.stores import STORE_RETRY_SECONDS
 from engine.request.request import Request, RequestStatus
 from engine.scheduling.admission_order import MAX_HELD_BACK_SECONDS
-from tests.model.toys import BelievedCost, ToyStore
+from tests.model.toy_store import ToyStore
+from tests.model.toys import BelievedCost
 from tests.unit.scheduling_rig import BLOCK, Rig
 
 POOL = 12

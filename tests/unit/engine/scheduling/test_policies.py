@@ -6,7 +6,8 @@ from engine.api.errors import OverloadedError
 from engine.request.request import RequestStatus
 from engine.scheduling.queue.policy import QueuePolicy
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
 

@@ -5,7 +5,8 @@ import pytest
 from engine.api.errors import OverloadedError
 from engine.request.request import Request
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
 

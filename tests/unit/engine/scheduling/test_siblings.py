@@ -7,7 +7,7 @@ import pytest
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.leaks import assert_no_leaks
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig, are_right
 
 PROMPT = [1, 2, 3, 4] * 5

@@ -9,7 +9,8 @@ from engine.request.request import Request
 from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.results import TokenUpdate
 from tests.leaks import assert_no_leaks
-from tests.model.toys import HalfRight, ToyStore, expected_output
+from tests.model.toy_store import ToyStore
+from tests.model.toys import HalfRight, expected_output
 from tests.unit.engine.scheduling.test_masks import add_masked, is_alternating
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 

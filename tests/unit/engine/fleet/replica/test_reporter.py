@@ -6,7 +6,7 @@ from typing import Any
 from engine.fleet.replica.reporter import Reporter
 from engine.fleet.wire.report import name_of
 from engine.scheduling.scheduler import Scheduler
-from tests.model.toys import ToyStore
+from tests.model.toy_store import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
 
 

@@ -17,7 +17,7 @@ LEAST_TOKENS: Final = 20_000
 """Prompt tokens below which no advice is given."""
 
 _SPARE: Final = 0.005
-"""Loss of the hit rate that nobody notices."""
+"""Largest loss of the hit rate with which half of a tier counts as enough."""
 
 _MINUTE, _HOUR = 60.0, 3600.0
 

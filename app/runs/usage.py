@@ -63,7 +63,7 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
 
 
 def _together(promises: Sequence[PromiseReport]) -> PromiseReport | None:
-    """Return what is promised of several prompts together; None if nothing was to be promised."""
+    """Return the sum of several prompts' promises; None if none of the requests asked for one."""
     if not promises:
         return None
     return PromiseReport(

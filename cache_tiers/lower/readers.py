@@ -20,7 +20,7 @@ class ReadForecast:
 
 
 class Reader(Protocol):
-    """A tier, as far as the choice depends on it."""
+    """The properties of a tier on which the choice depends."""
 
     @property
     def available(self) -> bool:

@@ -66,9 +66,9 @@ class WriteAccount:
     """One bound for the memory that waits to be written to any of several tiers. Thread-safe.
 
     A block counts once, however many tiers it waits for. Before a block is put into the lines of the tiers, `make_room`
-    gives up writes of the tiers that have more waiting bytes, as far as no other tier waits for these blocks. A tier
-    that falls behind thereby loses its own writes, and never those of a tier that keeps up. If there still is no room,
-    owners lose writes by their shares.
+    gives up writes for which only the tier with the most waiting bytes waits. A tier that falls behind thereby loses
+    its own writes, and never those of a tier that keeps up. If there still is no room, owners lose writes by their
+    shares.
 
     lock: guards the account and all its lines.
     """

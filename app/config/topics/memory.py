@@ -71,7 +71,7 @@ class MemorySettings:
         size_from(0),
         "SIZE",
         "most bytes of KV blocks on the disk, where they survive a restart; `0` turns this off",
-        default_text="a tenth of what is free there, at most 20 GiB",
+        default_text="a tenth of the disk's free space, at most 20 GiB",
     )
     disk_kv_dir: Path | None = setting(
         None,
@@ -86,5 +86,5 @@ class MemorySettings:
         "SIZE",
         "most bytes of [packed weights](decisions/kept-weights.md) in the cache directory, which later starts map; `0` "
         "keeps none",
-        default_text="a fifth of what is free there, at most 64 GiB",
+        default_text="a fifth of the disk's free space, at most 64 GiB",
     )

@@ -42,7 +42,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-promises faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film translations test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-page test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-promises faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film translations test-setup web-test
 
 comma := ,
 
@@ -70,7 +70,7 @@ test-full: export EBB_TEST_SIZE := full
 test-full: test-setup $(LLAMA_CPP_TEMPLATES) ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, proxies, the window of the desktop, other browsers and the clients
+test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-page test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, the whole page, PostgreSQL, Ray, logins elsewhere, proxies, the window of the desktop, other browsers and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, three minutes
 	@PYTHONPATH=.make/triton $(PYTEST) tests/kernels $(ARGS)
@@ -86,6 +86,9 @@ test-replicas: test-setup ## run several replicas, pipeline stages and ranks wit
 
 test-tools: test-setup ## run every benchmark in small, fuzz the API, and check SCIM with scim2_tester, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)
+
+test-page: test-setup ## try in Chromium what the page does besides the main journeys of make test, four minutes
+	@$(BIN)/python -m pytest -n 2 --size services -m page tests/e2e $(ARGS)
 
 test-postgres: test-setup .make/postgres-$(OLDEST_POSTGRES) .make/postgres-$(NEWEST_POSTGRES) ## run the tests of the store and of the chats on a PostgreSQL of their own, several servers on it, the oldest and the newest version over TLS, and a file on a disk that fails, seven minutes
 	@scripts/get-test-tools postgres

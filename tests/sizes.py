@@ -1,8 +1,8 @@
 """Pytest plugin with one setting for the size of all tests.
 
 - `small`, the default: `make test`.
-- `services`: small tests, and those that need more models, processes or tools than `make test` has time for:
-  `make test-services`.
+- `services`: small tests, and those that need more models, processes, tools or views of the page than `make test` has
+  time for: `make test-services`.
 - `full`: large tests, and all of the others: `make test-full`.
 """
 
@@ -17,10 +17,11 @@ T = TypeVar("T")
 
 MANY_PROCESSES = pytest.mark.many_processes
 TOOL = pytest.mark.tool
+PAGE = pytest.mark.page
 LARGE = pytest.mark.large
 LONG = pytest.mark.long
 
-_LEFT_OUT = {"small": (MANY_MODELS, MANY_PROCESSES, TOOL, LARGE), "services": (LARGE,), "full": ()}
+_LEFT_OUT = {"small": (MANY_MODELS, MANY_PROCESSES, TOOL, PAGE, LARGE), "services": (LARGE,), "full": ()}
 
 
 @dataclass(frozen=True)

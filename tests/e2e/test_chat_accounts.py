@@ -19,6 +19,9 @@ from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
 from tests.oidc_provider import oidc_provider
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 PEOPLE = (
     {"sub": "ada", "name": "Ada", "email": "ada@example.org", "groups": ["ops"]},

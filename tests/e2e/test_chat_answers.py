@@ -7,6 +7,7 @@ from playwright.async_api import expect
 from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
+from tests.sizes import PAGE
 
 # Token limit of answers that a test stops.
 ENDLESS = 10_000
@@ -36,6 +37,7 @@ async def test_reload_during_answer_continues_stream_to_its_end(chat: ChatPage, 
     assert (await chat.text_of_answer()).rstrip().endswith(stored_end)
 
 
+@PAGE
 async def test_second_tab_follows_same_answer(chat: ChatPage, new_page: NewPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("Tell me everything about the tides.")
@@ -85,6 +87,7 @@ async def test_stop_keeps_text_generated_so_far(chat: ChatPage) -> None:
     assert message["content"].strip().startswith(before[:10])
 
 
+@PAGE
 async def test_escape_stops_answer_and_chat_continues(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("Tell me everything about ropes.")
@@ -117,6 +120,7 @@ async def test_retry_of_finished_answer_adds_version(chat: ChatPage) -> None:
     assert second["parent_id"] == first["parent_id"]
 
 
+@PAGE
 async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("How deep is the sea?")
@@ -169,6 +173,7 @@ async def test_queued_messages_are_sent_one_after_another(chat: ChatPage) -> Non
     assert asked == ["Who named the seas?", "When was that?", "And why?"]
 
 
+@PAGE
 async def test_new_chat_begins_with_default_preset(chat: ChatPage) -> None:
     page = chat.page
     await page.goto("/")
@@ -199,6 +204,7 @@ async def test_new_chat_begins_with_default_preset(chat: ChatPage) -> None:
             await page.request.delete(f"/api/presets/{preset['id']}")
 
 
+@PAGE
 async def test_slash_begins_message_with_saved_prompt(chat: ChatPage) -> None:
     page = chat.page
     await page.goto("/")
@@ -236,6 +242,7 @@ async def test_slash_begins_message_with_saved_prompt(chat: ChatPage) -> None:
     await expect(dialog).to_contain_text("No saved prompts yet.")
 
 
+@PAGE
 async def test_message_may_begin_with_slash(chat: ChatPage) -> None:
     saved = await chat.page.request.post("/api/prompts", data={"name": "Etching", "text": "Etch this:"})
     try:

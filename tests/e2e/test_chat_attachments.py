@@ -12,6 +12,7 @@ from tests.e2e.conftest import NewPage
 from tests.e2e.file_drag import FileDrag
 from tests.e2e.pdf_files import chinese, latin, pdf_of
 from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.sizes import PAGE
 
 
 async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPage) -> None:
@@ -41,6 +42,7 @@ async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPag
     assert question == 'Which day?\n\n<file name="log.csv">\nday,wind\nmonday,4\n</file>'
 
 
+@PAGE
 async def test_kept_file_is_attached_in_another_chat(chat: ChatPage) -> None:
     page = chat.page
     await chat.open_new_chat(tokens=1)
@@ -68,6 +70,7 @@ async def test_kept_file_is_attached_in_another_chat(chat: ChatPage) -> None:
     await expect(dialog).to_contain_text("No files found.")
 
 
+@PAGE
 async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> None:
     other = await chat.new_chat(tokens=1, title="Another chat")
     conversation = await chat.open_new_chat(tokens=1, title="Chat with a file")
@@ -92,6 +95,7 @@ async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> 
     await expect(files).to_contain_text("tides.txt")
 
 
+@PAGE
 async def test_too_long_message_is_announced_with_ways_out(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.send("Hello.")
@@ -168,6 +172,7 @@ COPY_CELLS = """async text => {
 """Copies cells as an office program does: with a picture of them."""
 
 
+@PAGE
 async def test_pasted_cells_are_text_and_not_their_picture(new_page: NewPage) -> None:
     chat = await new_page(permissions=["clipboard-read", "clipboard-write"])
     await chat.open_new_chat(tokens=1)
@@ -177,6 +182,7 @@ async def test_pasted_cells_are_text_and_not_their_picture(new_page: NewPage) ->
     await expect(chat.page.get_by_role("alert").filter(has_text="image.png")).to_have_count(0)
 
 
+@PAGE
 async def test_long_paste_is_a_file_until_inserted_as_text(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     pasted = "High water at six.\n" * 250
@@ -213,6 +219,7 @@ async def drop(page: Page, file: Path) -> None:
     await drag.move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
 
 
+@PAGE
 async def test_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     dropped = tmp_path / "dropped.pdf"
@@ -249,6 +256,7 @@ KINDS: dict[str, tuple[bytes, str]] = {
 }
 
 
+@PAGE
 async def test_text_of_each_kind_of_file_reaches_the_model(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     payloads: list[FilePayload] = [

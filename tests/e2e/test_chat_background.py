@@ -15,6 +15,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import ALL, PHONE, violations
 from tests.integration.api_server import RunningServer, running_server
+from tests.sizes import PAGE
 
 CACHED = """async () => (await Promise.all((await caches.keys()).map(async (name) =>
     (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname)))).flat()"""
@@ -94,6 +95,7 @@ async def test_second_browser_sees_chats_and_messages_at_once(
         await context.close()
 
 
+@PAGE
 async def test_unread_answer_has_mark_in_every_browser_until_seen(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
@@ -133,6 +135,7 @@ async def test_unread_answer_has_mark_in_every_browser_until_seen(
         await context.close()
 
 
+@PAGE
 async def test_answer_in_a_hidden_tab_is_notified_if_asked(
     whole_browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
@@ -210,6 +213,7 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     await context.close()
 
 
+@PAGE
 async def test_palette_is_reachable_on_a_phone(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context, chat = await opened(browser, server, **PHONE)
     await chat.page.goto("/")
@@ -223,6 +227,7 @@ async def test_palette_is_reachable_on_a_phone(browser: Browser, server: Running
     await context.close()
 
 
+@PAGE
 async def test_unknown_address_shows_its_own_view(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context, chat = await opened(browser, server)
     response = await chat.page.goto("/no/such/place")
@@ -239,6 +244,7 @@ async def test_unknown_address_shows_its_own_view(browser: Browser, server: Runn
     await context.close()
 
 
+@PAGE
 async def test_page_opens_without_connection_in_a_chosen_language(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
@@ -276,6 +282,7 @@ async def test_page_opens_without_connection_and_keeps_no_chats(
     await context.close()
 
 
+@PAGE
 async def test_page_can_be_installed_with_icons_of_the_stated_sizes(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:

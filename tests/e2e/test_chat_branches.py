@@ -7,6 +7,7 @@ from playwright.async_api import Locator, expect
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.showcase import long_chat
 from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.sizes import PAGE
 
 
 async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPage) -> None:
@@ -61,6 +62,7 @@ async def active_of(row: Locator) -> str:
     return await row.get_attribute("id") or ""
 
 
+@PAGE
 async def test_map_of_many_branches_draws_only_what_is_near(chat: ChatPage) -> None:
     file = long_chat("Many first questions", 2000)
     for question in file["conversations"][0]["messages"][::2]:
@@ -87,6 +89,7 @@ async def test_map_of_many_branches_draws_only_what_is_near(chat: ChatPage) -> N
     await expect(chat.questions).to_have_text(["Message **30** of the log."])
 
 
+@PAGE
 async def test_answer_is_rated_and_reason_is_kept(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=4)
     await chat.send("Name a fish.")
@@ -130,6 +133,7 @@ async def test_truncated_answer_continues_in_place(chat: ChatPage) -> None:
     assert after["content"].startswith(before["content"])
 
 
+@PAGE
 async def test_next_message_follows_edited_answer(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=4)
     await chat.send("Name a fish.")
@@ -155,6 +159,7 @@ async def test_next_message_follows_edited_answer(chat: ChatPage) -> None:
     ]
 
 
+@PAGE
 async def test_answer_is_regenerated_with_other_settings(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=2)
     await chat.send("Name a fish.")
@@ -171,6 +176,7 @@ async def test_answer_is_regenerated_with_other_settings(chat: ChatPage) -> None
     assert stored["params"]["max_tokens"] == 2
 
 
+@PAGE
 async def test_answers_take_system_prompts_of_presets(chat: ChatPage) -> None:
     preset = {"name": "Gulls", "system_prompt": "Speak of gulls.", "params": {"max_tokens": 4}}
     created = await chat.page.request.post("/api/presets", data=preset)
@@ -225,6 +231,7 @@ async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
     assert shown["params"]["temperature"] == 0
 
 
+@PAGE
 async def test_versions_are_merged_into_one_answer(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=3)
     await chat.send("Name a fish.")
@@ -244,6 +251,7 @@ async def test_versions_are_merged_into_one_answer(chat: ChatPage) -> None:
     assert shown["usage"]["kv"]["device"] > 0
 
 
+@PAGE
 async def test_compared_answers_are_merged(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=3)
     await chat.send("Name a fish.")
@@ -261,6 +269,7 @@ async def test_compared_answers_are_merged(chat: ChatPage) -> None:
     assert (await chat.stored(conversation))["messages"][-1]["merged"] == 2
 
 
+@PAGE
 async def test_retry_of_earlier_answer_keeps_later_messages(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=2)
     await chat.send("Name a fish.")

@@ -9,11 +9,13 @@ from playwright.async_api import async_playwright, expect
 from bench.chromium import FLAGS
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
+from tests.sizes import PAGE
 
 BLOCKED = 2
 """Chromium's content setting for what a person blocks."""
 
 
+@PAGE
 async def test_page_works_where_cookies_are_blocked(whole_browser_path: str, server: str, tmp_path: Path) -> None:
     profile = tmp_path / "Default"
     profile.mkdir()

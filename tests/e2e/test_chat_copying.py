@@ -14,6 +14,9 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.showcase import ANSWER, QUESTION, showcase
 from tests.integration.api_server import running_server
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 NAME = "ebb.local"
 """Name of the server in its network. Browsers trust a loopback address, even without TLS."""

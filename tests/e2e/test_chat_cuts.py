@@ -3,6 +3,7 @@
 from playwright.async_api import Locator, expect
 
 from tests.e2e.chat_page import ChatPage
+from tests.sizes import PAGE
 
 
 async def choose(message: Locator, item: str) -> None:
@@ -33,6 +34,7 @@ async def test_deleted_question_takes_later_messages_and_can_be_undone(chat: Cha
     await expect(chat.questions).to_have_text(["Again?"])
 
 
+@PAGE
 async def test_deleting_version_shows_the_other_one(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.send("One?")
@@ -51,6 +53,7 @@ async def test_deleting_version_shows_the_other_one(chat: ChatPage) -> None:
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
 
 
+@PAGE
 async def test_question_without_answer_can_be_answered_again(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.send("One?")

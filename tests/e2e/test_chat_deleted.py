@@ -4,6 +4,7 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import long_chat
+from tests.sizes import PAGE
 
 
 async def open_deleted(chat: ChatPage) -> None:
@@ -31,6 +32,7 @@ async def test_deleted_chat_is_restored_later_with_its_messages(chat: ChatPage) 
     assert (await chat.stored(conversation))["title"] == "Wanted again"
 
 
+@PAGE
 async def test_chat_deleted_for_good_cannot_be_restored(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Erased")
     await chat.page.request.delete(f"/api/conversations/{conversation}")
@@ -46,6 +48,7 @@ async def test_chat_deleted_for_good_cannot_be_restored(chat: ChatPage) -> None:
     assert (await chat.page.request.post(f"/api/conversations/{conversation}/restore")).status == 404
 
 
+@PAGE
 async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
     kept = [await chat.new_chat(tokens=1, title=f"One of all {number}") for number in range(2)]
     await chat.page.goto("/")
@@ -67,6 +70,7 @@ async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
         await chat.stored(conversation)
 
 
+@PAGE
 async def test_several_deleted_chats_are_restored_at_once(chat: ChatPage) -> None:
     several = [await chat.new_chat(tokens=1, title=f"One of several {number}") for number in range(3)]
     for conversation in several:
@@ -87,6 +91,7 @@ async def test_several_deleted_chats_are_restored_at_once(chat: ChatPage) -> Non
         await expect(chat.chats.get_by_text(f"One of several {number}", exact=True)).to_be_attached()
 
 
+@PAGE
 async def test_deleted_message_is_restored_after_its_notice_is_gone(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Still here")
     await chat.send("Remember the anchor.")
@@ -112,6 +117,7 @@ async def test_deleted_message_is_restored_after_its_notice_is_gone(chat: ChatPa
     assert (await chat.page.request.post(f"/api/messages/{question['id']}/restore")).status == 404
 
 
+@PAGE
 async def test_one_turn_is_deleted_alone_with_undo(chat: ChatPage) -> None:
     await chat.open_imported(long_chat("Three turns", 6))
     whole = [f"Message **{number}** of the log." for number in (0, 2, 4)]

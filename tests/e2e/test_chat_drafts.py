@@ -6,12 +6,14 @@ from playwright.async_api import Response, Route, expect
 
 from tests.e2e.chat_page import CHAT_URL, ChatPage
 from tests.e2e.conftest import NewPage
+from tests.sizes import PAGE
 
 
 def is_draft_with(response: Response, text: str) -> bool:
     return response.request.method == "PUT" and text in (response.request.post_data or "")
 
 
+@PAGE
 async def test_draft_appears_in_other_tab_until_sent(chat: ChatPage, new_page: NewPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     async with chat.page.expect_response("**/draft"):
@@ -47,6 +49,7 @@ async def test_draft_that_server_never_received_survives_reload(chat: ChatPage) 
     await expect(chat.composer).to_have_value("only here")
 
 
+@PAGE
 async def test_discarded_question_leaves_no_empty_chat(new_page: NewPage) -> None:
     chat = await new_page()
     named = await chat.open_new_chat(tokens=1, title="Named before")
@@ -73,6 +76,7 @@ async def test_discarded_question_leaves_no_empty_chat(new_page: NewPage) -> Non
     assert (await chat.stored(named))["title"] == "Named before"
 
 
+@PAGE
 async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: NewPage) -> None:
     chat = await new_page()
     await chat.page.goto("/")
@@ -101,6 +105,7 @@ async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: New
     await expect(chat.composer).to_have_value("")
 
 
+@PAGE
 async def test_question_in_address_is_filled_in_once(chat: ChatPage) -> None:
     await chat.page.goto("/?q=When%20is%20high%20water%3F")
     await expect(chat.composer).to_have_value("When is high water?")

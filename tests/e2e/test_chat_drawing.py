@@ -8,6 +8,9 @@ from playwright.async_api import Browser, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import long_chat
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 SETTLED = """() => new Promise((resolve) => {
     let [drawn, still] = [0, 0];

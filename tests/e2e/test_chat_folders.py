@@ -6,6 +6,7 @@ from pathlib import Path
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import CHAT_URL, ChatPage
+from tests.sizes import PAGE
 
 
 async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
@@ -46,6 +47,7 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     assert (stored["folder_id"], stored["tags"]) == (None, ["regatta"])
 
 
+@PAGE
 async def test_nested_folders_give_new_chats_their_system_prompt(chat: ChatPage) -> None:
     await chat.page.request.post("/api/folders", data={"name": "Harbours"})
     await chat.page.goto("/")
@@ -88,6 +90,7 @@ async def folders(chat: ChatPage) -> list[dict[str, str]]:
     return data
 
 
+@PAGE
 async def test_selected_chats_are_exported_archived_and_deleted(chat: ChatPage, tmp_path: Path) -> None:
     names = ("Rope one", "Rope two", "Rope three")
     ids = [await chat.new_chat(tokens=1, title=name) for name in names]

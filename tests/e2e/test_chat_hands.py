@@ -8,6 +8,7 @@ from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import long_chat
+from tests.sizes import PAGE
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 SCROLL_UP = """async (element, messages) => {
@@ -54,6 +55,7 @@ async def test_phone_shows_chat_list_as_drawer_without_overflow(new_page: NewPag
     await expect(chat.button("Open the list of chats")).to_be_focused()
 
 
+@PAGE
 async def test_phone_on_its_side_gives_the_chat_all_its_width(new_page: NewPage) -> None:
     chat = await new_page(viewport={"width": 740, "height": 360}, has_touch=True, is_mobile=True)
     await chat.open_new_chat(tokens=1, title="A chat on the side")
@@ -63,6 +65,7 @@ async def test_phone_on_its_side_gives_the_chat_all_its_width(new_page: NewPage)
     await expect(chat.chats.get_by_text("A chat on the side", exact=True)).to_be_visible()
 
 
+@PAGE
 async def test_full_window_is_a_number_on_a_phone(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.new_chat(tokens=1, title="Another chat on the phone")
@@ -82,6 +85,7 @@ async def test_full_window_is_a_number_on_a_phone(new_page: NewPage) -> None:
     await expect(chat.chats).to_have_count(0)
 
 
+@PAGE
 async def test_many_files_on_a_phone_leave_room_for_the_chat(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.open_new_chat(tokens=8)
@@ -152,6 +156,7 @@ async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> N
     await chat.expect_status("cancelled")
 
 
+@PAGE
 async def test_page_stands_still_under_pressed_button(new_page: NewPage) -> None:
     chat = await new_page(viewport={"width": 800, "height": 360})
     await chat.open_new_chat(tokens=2_000)
@@ -209,6 +214,7 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await expect(chat.page.get_by_label("Edited question")).to_have_value(re.compile("What is kept"))
 
 
+@PAGE
 async def test_messages_in_view_move_only_as_far_as_they_are_scrolled(chat: ChatPage) -> None:
     await chat.open_imported(long_chat("A steady log", 120))
     await expect(chat.answers.last).to_contain_text("Message 119 of the log.")
@@ -235,6 +241,7 @@ async def test_whole_chat_works_without_mouse(chat: ChatPage, engine: ReplayEngi
     await expect(chat.page.get_by_text("Answer stopped", exact=True)).to_have_count(1)
 
 
+@PAGE
 async def test_page_is_dark_when_system_is_dark(new_page: NewPage) -> None:
     luminance = """() => {
         const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
@@ -251,6 +258,7 @@ async def test_page_is_dark_when_system_is_dark(new_page: NewPage) -> None:
     assert await dark.page.evaluate(luminance) < 40
 
 
+@PAGE
 async def test_actions_of_an_answer_fit_in_a_row_on_a_phone(new_page: NewPage) -> None:
     chat = await new_page(**PHONE, locale="de")
     conversation = await chat.new_chat(tokens=8, title="Enge")

@@ -10,6 +10,9 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.file_drag import FileDrag
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 QUESTION, FIRST, SECOND = "When is high water?", "At six.", "At seven, in summer."
 

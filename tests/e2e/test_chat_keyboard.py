@@ -7,6 +7,9 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import showcase
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 
 async def press(chat: ChatPage, *keys: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage, answers_of
+from tests.sizes import PAGE
 
 LINE = "The tide is out.\n"
 # Lines of each turn, of 17 tokens each. All do not fit into the window of 20,000 tokens, and the long turn leaves no
@@ -42,6 +43,7 @@ def full_chat(name: str = "a-long-chat") -> dict[str, Any]:
     return {"format": "ebb-conversations", "format_version": 2, "conversations": [chat]}
 
 
+@PAGE
 async def test_refused_question_offers_its_ways_out(chat: ChatPage) -> None:
     await chat.open_imported(full_chat("a-refused-chat"))
     # Sent before the page has counted it.

@@ -9,6 +9,7 @@ from typing import Any
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
+from tests.sizes import PAGE
 
 
 async def test_chat_renamed_in_place_keeps_its_name(chat: ChatPage) -> None:
@@ -28,6 +29,7 @@ async def test_chat_renamed_in_place_keeps_its_name(chat: ChatPage) -> None:
     assert (await chat.stored(conversation))["title"] == "After"
 
 
+@PAGE
 async def test_open_chat_has_its_menu_in_the_header(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="At the top")
     menu = chat.header.get_by_role("button", name="More actions for At the top")
@@ -65,6 +67,7 @@ async def test_open_chat_has_its_menu_in_the_header(chat: ChatPage) -> None:
     assert (await chat.page.request.get(f"/api/conversations/{conversation}")).status == 404
 
 
+@PAGE
 async def test_escape_discards_new_name(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Kept")
     await chat.choose("Kept", "Rename")
@@ -225,6 +228,7 @@ async def test_search_finds_word_and_leads_to_its_message(chat: ChatPage) -> Non
     await expect(chat.chats.first).to_have_text("Where is it")
 
 
+@PAGE
 async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
     for title in ("Filtered windlass", "Archived windlass"):
         made = await chat.new_chat(tokens=1, title=title)
@@ -244,6 +248,7 @@ async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
     await expect(results.get_by_role("link")).to_have_count(2)
 
 
+@PAGE
 async def test_mistyped_search_says_what_it_found_instead(chat: ChatPage) -> None:
     await chat.new_chat(tokens=1, title="Fairlead care")
     await chat.page.goto("/")

@@ -10,6 +10,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import running_server
+from tests.sizes import PAGE
 
 
 async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path) -> None:
@@ -74,6 +75,7 @@ async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path)
             await opened.close()
 
 
+@PAGE
 async def test_first_key_is_offered_chats_from_before_it(browser: Browser, tmp_path: Path) -> None:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")

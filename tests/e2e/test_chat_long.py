@@ -9,7 +9,7 @@ from playwright.async_api import Page, Request, Response, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import long_chat
-from tests.sizes import LARGE, Size
+from tests.sizes import LARGE, PAGE, Size
 
 MESSAGES = 400
 TURNS = 10_000
@@ -40,6 +40,7 @@ def pages_of(page: Page) -> list[dict[str, list[str]]]:
     return asked
 
 
+@PAGE
 async def test_long_chat_opens_at_its_end_and_is_read_upwards(chat: ChatPage, size: Size) -> None:
     messages = size.pick(small=160, full=MESSAGES)
     asked = pages_of(chat.page)
@@ -75,6 +76,7 @@ async def test_link_opens_a_message_with_its_surroundings(chat: ChatPage) -> Non
     await expect(wanted).to_be_in_viewport()
 
 
+@PAGE
 async def test_question_in_the_middle_is_edited_and_branches(chat: ChatPage) -> None:
     conversation = await chat.take_in(long_chat("An edited log", MESSAGES))
     await chat.page.request.patch(f"/api/conversations/{conversation}", data={"params": {"max_tokens": 2}})
@@ -106,6 +108,7 @@ MARKED = """() => {
 """The text of the message with the marked place, if that is on the screen and nothing covers it."""
 
 
+@PAGE
 async def test_early_text_is_found_marked_and_edited(chat: ChatPage) -> None:
     file = long_chat("A searched log", MESSAGES)
     messages = file["conversations"][0]["messages"]
@@ -148,6 +151,7 @@ async def test_early_text_is_found_marked_and_edited(chat: ChatPage) -> None:
     await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="Message **0** of the log.")
 
 
+@PAGE
 async def test_search_hit_in_other_branch_is_shown_and_marked(chat: ChatPage) -> None:
     file = long_chat("A log with two ends", MESSAGES)
     messages = file["conversations"][0]["messages"]
@@ -185,6 +189,7 @@ async def test_search_hit_in_other_branch_is_shown_and_marked(chat: ChatPage) ->
     assert not await chat.page.evaluate("CSS.highlights.has('found')")
 
 
+@PAGE
 @LARGE
 async def test_chat_of_10_000_turns_opens_as_fast_as_a_short_one(chat: ChatPage) -> None:
     conversation = await chat.take_in(long_chat("A log without an end", 2 * TURNS))

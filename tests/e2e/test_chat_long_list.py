@@ -19,7 +19,7 @@ from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.server_process import ebb_serve
-from tests.sizes import LARGE
+from tests.sizes import LARGE, PAGE
 
 COUNT = 320
 FEW = 50
@@ -107,6 +107,7 @@ async def test_all_of_a_long_list_is_scrolled_walked_and_changed(new_page: NewPa
         await expect(chat.button(f"Long, {COUNT} chats")).to_be_visible()
 
 
+@PAGE
 async def test_chats_of_several_pages_are_exported_and_restored(new_page: NewPage, tmp_path: Path) -> None:
     async with long_folder(new_page) as chat:
         await chat.choose("Long 0", "Select chats")
@@ -140,6 +141,7 @@ async def test_chats_of_several_pages_are_exported_and_restored(new_page: NewPag
         await expect(chat.chats.first).to_have_text("Long 0")
 
 
+@PAGE
 async def test_chats_that_were_not_read_follow_other_browsers(new_page: NewPage) -> None:
     async with long_folder(new_page) as chat:
         await scroll_to_end(chat)
@@ -178,6 +180,7 @@ async def scroll(chat: ChatPage, part: float) -> None:
     await nav.evaluate("(nav, part) => nav.scrollTo(0, part * nav.scrollHeight)", part)
 
 
+@PAGE
 @LARGE
 async def test_list_of_many_chats_costs_what_is_seen(browser: Browser, model_path: Path, tmp_path: Path) -> None:
     flags = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "128MiB")

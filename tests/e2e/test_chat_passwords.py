@@ -19,6 +19,9 @@ from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
 from tests.many_accounts import add_accounts
 from tests.second_factor_device import code_at
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 CHOSEN = "twelve grey gulls"
 RAGGED = """dialog => {

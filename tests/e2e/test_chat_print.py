@@ -4,6 +4,9 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import long_chat
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 MESSAGES = 160
 

@@ -10,6 +10,7 @@ from engine.testing.script import Pieces
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import ANSWER, QUESTION, showcase
+from tests.sizes import PAGE
 
 # Each waits for its form of the copy: Chromium writes the two one after the other. A promise given to
 # `wait_for_function` counts as true before it is settled.
@@ -46,6 +47,7 @@ async def test_tables_tasks_code_and_formulas_are_rendered(chat: ChatPage) -> No
     await expect(link).to_have_attribute("rel", re.compile("noopener"))
 
 
+@PAGE
 async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: NewPage) -> None:
     chat = await new_page(permissions=["clipboard-read", "clipboard-write"])
     await chat.open_imported(showcase("To be copied"))
@@ -77,6 +79,7 @@ async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: 
     await expect(answer.get_by_role("table").first).to_be_visible()
 
 
+@PAGE
 async def test_long_question_is_folded_until_shown_whole(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     await chat.send("\n".join(f"Line {number}" for number in range(1, 41)))
@@ -93,6 +96,7 @@ async def test_long_question_is_folded_until_shown_whole(chat: ChatPage) -> None
     await expect(chat.button("Show all")).to_have_count(1)
 
 
+@PAGE
 async def test_selection_survives_while_answer_continues(chat: ChatPage, engine: ReplayEngine) -> None:
     engine.script = Pieces(ESSAY)
     await chat.open_new_chat(tokens=2_000)
@@ -145,6 +149,7 @@ async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -
     await expect(dialog.get_by_label("System prompt")).to_have_value("")
 
 
+@PAGE
 async def test_sending_and_settings_wait_until_chat_is_loaded(chat: ChatPage) -> None:
     conversation = await chat.new_chat(tokens=1)
     asked, answer = asyncio.Event(), asyncio.Event()

@@ -16,6 +16,9 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import ALL, violations
 from tests.integration.api_server import RunningServer, running_server
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 RULES = GroupRules(
     {"staff": "user", "ops": "admin"}, default_rights=frozenset(), rights={"staff": frozenset({"files"})}

@@ -17,6 +17,9 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.integration.api_server import RunningServer, running_server
 from tests.saml_provider import LOGIN_URL, Answer, SamlKeys, posted, request_of, response
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 KEYS = SamlKeys()
 

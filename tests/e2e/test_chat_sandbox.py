@@ -11,6 +11,7 @@ from playwright.async_api import Browser, expect
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import one_turn
 from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.sizes import PAGE
 
 DIAGRAMS = """
 ```mermaid
@@ -136,6 +137,7 @@ async def test_diagrams_are_images_and_invalid_ones_stay_code(chat: ChatPage) ->
     assert await chat.page.evaluate("window.hacked") is None
 
 
+@PAGE
 async def test_diagram_is_enlarged_moved_and_saved_as_a_picture(chat: ChatPage) -> None:
     await chat.open_imported(one_turn("A diagram", "Draw.", DIAGRAMS))
     answer = chat.answers.last
@@ -170,6 +172,7 @@ async def test_diagram_is_enlarged_moved_and_saved_as_a_picture(chat: ChatPage) 
     await expect(dialog).to_have_count(0)
 
 
+@PAGE
 async def test_react_component_is_previewed_on_a_click(chat: ChatPage) -> None:
     await chat.open_imported(one_turn("Components", "Count.", COMPONENTS))
     await chat.button("Preview").first.click()
@@ -184,6 +187,7 @@ async def test_react_component_is_previewed_on_a_click(chat: ChatPage) -> None:
     await expect(chat.page.get_by_text("This component could not be shown: ")).to_be_visible()
 
 
+@PAGE
 async def test_html_and_svg_are_previewed_on_a_click(chat: ChatPage) -> None:
     await chat.open_imported(one_turn("Previews", "Draw.", PREVIEWS))
     assert await chat.answers.last.locator("iframe").count() == 0

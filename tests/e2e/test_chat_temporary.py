@@ -4,6 +4,7 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import CHAT_URL, ChatPage
 from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.sizes import PAGE
 
 
 async def begin(chat: ChatPage, question: str) -> None:
@@ -19,6 +20,7 @@ async def begin(chat: ChatPage, question: str) -> None:
     assert await violations(chat, ALL) == []
 
 
+@PAGE
 async def test_temporary_chat_is_listed_once_it_is_kept(chat: ChatPage) -> None:
     await begin(chat, "Name a lighthouse.")
     await expect(chat.chats.filter(has_text="Name a lighthouse.")).to_have_count(0)

@@ -7,6 +7,7 @@ from playwright.async_api import Route, expect
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.showcase import one_turn
+from tests.sizes import PAGE
 
 MESSAGES = "**/api/conversations/*/messages"
 
@@ -38,6 +39,7 @@ async def test_refused_message_is_kept_and_can_be_retried(chat: ChatPage) -> Non
     assert (await chat.stored(conversation))["messages"][0]["content"] == "Please keep me."
 
 
+@PAGE
 async def test_refused_message_can_be_edited(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=8)
     await chat.page.route(MESSAGES, lambda route: route.abort())
@@ -50,6 +52,7 @@ async def test_refused_message_can_be_edited(chat: ChatPage) -> None:
     await expect(chat.questions).to_have_count(0)
 
 
+@PAGE
 async def test_failed_answer_shows_reason_and_can_be_retried(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=8)
     await chat.send("Hello.")
@@ -133,6 +136,7 @@ async def test_missing_chat_shows_error(chat: ChatPage) -> None:
     await expect(chat.page.get_by_role("heading", name="Ebb")).to_be_visible()
 
 
+@PAGE
 async def test_answer_is_raw_text_if_its_renderer_is_missing(chat: ChatPage) -> None:
     await chat.page.route("**/assets/Markdown-*.js", lambda route: route.abort())
     await chat.open_imported(one_turn("Unrendered", "Say it.", "This is **bold**."))

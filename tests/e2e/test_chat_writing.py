@@ -2,6 +2,9 @@
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import one_turn
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 QUESTION = "מהי גאות?\nWhat is a tide (in short)?"
 ANSWER = r"""הירח מושך את הים, לפי $a \approx 1/r^3$ ולפי `height(1)`.

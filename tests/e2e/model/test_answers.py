@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ANSWER_MS, CHAT_URL, ChatPage
 from tests.e2e.server_process import ServerProcess
 from tests.e2e.test_chat_keeps import UNREACHABLE, expect_whole
+from tests.sizes import PAGE
 
 # Token limit of answers that a test stops.
 ENDLESS = 7_000
@@ -99,6 +100,7 @@ async def test_live_page_shows_running_answer_and_leads_back_to_it(chat: ChatPag
     await chat.expect_status("cancelled")
 
 
+@PAGE
 async def test_receipt_shows_where_prompt_of_version_diverges(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1)
     shore = "All along the shore there are nets, ropes, barrels and boats that wait for the tide to come in again. " * 3
@@ -134,6 +136,7 @@ async def test_chat_list_marks_tier_that_holds_kv_of_chat(chat: ChatPage) -> Non
     await expect(row.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
 
 
+@PAGE
 async def test_answer_continues_in_its_bubble_after_server_kill(chat: ChatPage, server_process: ServerProcess) -> None:
     conversation = await chat.open_new_chat(tokens=MANY)
     await chat.send("Tell me about harbours.")

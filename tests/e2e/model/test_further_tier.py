@@ -11,6 +11,9 @@ from tests.e2e.conftest import STATIC
 from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import serving, settled
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 TEXT = "Tell me about rivers, please. " * 40
 

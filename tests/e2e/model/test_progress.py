@@ -11,6 +11,9 @@ from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import serving
+from tests.sizes import PAGE
+
+pytestmark = PAGE
 
 LONG = "Describe a harbour in the morning, with its boats, its gulls and the people who work there. " * 220
 """About 4,400 tokens, for which no CPU computes all layers of the model within half a second."""

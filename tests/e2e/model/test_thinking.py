@@ -10,7 +10,10 @@ from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
 from tests.integration.real_server import serving
+from tests.sizes import PAGE
 from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
+
+pytestmark = PAGE
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -24,6 +24,7 @@ export class Organizer {
   /** The chats whose folder and tags the dialog changes. */
   targets = $state.raw<readonly string[]>([]);
   private loads = 0;
+  private latest: Promise<void> = Promise.resolve();
 
   readonly folder = $derived.by(() => this.tree.get(this.folderId));
   /** The system prompt of chats that are begun in the open folder. */
@@ -46,11 +47,18 @@ export class Organizer {
     return this.conversations.view.tag;
   }
 
-  /** Read the folders and tags. Keeps the former ones if that fails. A folder and a tag that are gone are shown no more. */
-  async load(): Promise<void> {
-    const load = ++this.loads;
+  /**
+   * Read the folders and tags. Keeps the former ones if that fails. A folder and a tag that are gone are shown no more. Resolves
+   * once nothing newer is being read.
+   */
+  load(): Promise<void> {
+    this.latest = this.read(++this.loads);
+    return this.latest;
+  }
+
+  private async read(load: number): Promise<void> {
     const { data, counts, tags } = await this.api.folders();
-    if (load !== this.loads) return;
+    if (load !== this.loads) return this.latest;
     this.tree = new FolderTree(data);
     this.counts = counts;
     this.tags = tags;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { ApiError } from "../../src/services/api/errors";
-import type { DeletedConversation } from "../../src/services/api/types";
+import type { DeletedConversation, Folder } from "../../src/services/api/types";
 import { Conversations } from "../../src/stores/conversations.svelte";
 import { Organizer } from "../../src/stores/organizer.svelte";
 import { conversation, FakeApi } from "../fake_server";
@@ -49,6 +49,19 @@ describe("the organized list", () => {
     [api.storedFolders, api.chats] = [[], [conversation({ id: "free" })]];
     await organizer.load();
     expect([organizer.folderId, shown()]).toEqual([null, ["free"]]);
+  });
+
+  it("knows a new folder once its reading ends, although another reading has begun since", async () => {
+    const answers: ((folders: Folder[]) => void)[] = [];
+    vi.spyOn(api, "folders").mockImplementation(() => new Promise((resolve) => answers.push((data) => resolve({ data, counts: {}, tags: [] }))));
+    const bay = { ...sea, id: "bay", name: "Bay" };
+    const created = organizer.load();
+    void organizer.load();
+    answers[0]!([sea, bay]);
+    setTimeout(() => answers[1]!([sea, bay]));
+    await created;
+    await organizer.show("bay");
+    expect(organizer.folder?.name).toBe("Bay");
   });
 
   it("shows the whole archive, and the folder again after it", async () => {

@@ -21,6 +21,42 @@ export function precompress(): Plugin {
   };
 }
 
+/** Prefix of the modules that `joined` writes. */
+const JOINED = "\0joined:";
+/** A dynamic import of a module that is known. */
+const DYNAMIC_IMPORT = /\bimport\(\s*(["'])([^"']+)\1\s*\)/g;
+
+/**
+ * Join modules that are imported dynamically, and that the page needs at the same time, into one file: each request takes
+ * time on both sides. The sources import each of them alone.
+ *
+ * groups: the names of the files, and the paths of the modules in each.
+ */
+export function joined(groups: Readonly<Record<string, readonly string[]>>): Plugin {
+  const places = new Map(Object.entries(groups).flatMap(([name, paths]) => paths.map((path, at) => [path, { name, at }] as const)));
+  return {
+    name: "joined",
+    // Imports of globs are expanded by then.
+    enforce: "post",
+    apply: "build",
+    resolveId: (id) => (id.startsWith(JOINED) ? id : null),
+    load(id) {
+      const paths = id.startsWith(JOINED) ? groups[id.slice(JOINED.length)] : undefined;
+      return paths?.map((path, at) => `export * as part${at} from ${JSON.stringify(path)};`).join("\n") ?? null;
+    },
+    async transform(code, importer) {
+      if (!code.includes("import(") || importer.startsWith(JOINED)) return null;
+      let written = code;
+      for (const [whole, , specifier] of code.matchAll(DYNAMIC_IMPORT)) {
+        const place = places.get((await this.resolve(specifier!, importer))?.id ?? "");
+        if (place === undefined) continue;
+        written = written.replace(whole, `import(${JSON.stringify(JOINED + place.name)}).then((parts) => parts.part${place.at})`);
+      }
+      return written === code ? null : { code: written, map: null };
+    },
+  };
+}
+
 /** List the chunks that loading `names` needs. */
 function loadedWith(bundle: Rolldown.OutputBundle, names: readonly string[]): Rolldown.OutputChunk[] {
   const found = new Map<string, Rolldown.OutputChunk>();
@@ -142,6 +178,9 @@ export function boundFirstLoad(limit: number): Plugin {
         chunks.reduce((sum, { code }) => sum + gzipSync(code).length, 0);
       const languages = [...catalogues(bundle).values()];
       if (languages.length < 2) this.error("The texts of the languages are not in chunks of their own.");
+      const first = new Set(firstLoad(bundle).map(({ fileName }) => fileName));
+      const circle = languages.flat().find(({ imports }) => imports.some((name) => first.has(name)));
+      if (circle !== undefined) this.error(`${circle.fileName} would wait for the first script, which waits for it.`);
       const size = sizeOf(firstLoad(bundle)) + Math.max(...languages.map(sizeOf));
       if (size > limit) this.error(`The first load takes ${size} bytes of compressed script; at most ${limit} may be.`);
     },

@@ -1,12 +1,14 @@
 """GET /api/events: changes of the tenant's chats, for pages in other browsers."""
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import ExitStack
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.http.operation import Operation
+from app.runs.changes import Follower
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import conversation_body
 from app.services import Services, services_of
@@ -21,22 +23,27 @@ PING_SECONDS: Final = SILENCE_SECONDS / 2
 async def follow_changes(request: Request) -> Response:
     """Stream changes of the caller's chats: created, changed, answered and deleted ones. Nothing is sent twice."""
     services = services_of(request)
-    services.records.changes.check_room(services.store.tenant)
-    return EventStream(lambda _: _frames(services), headers={}, ping_seconds=PING_SECONDS)
+    changes, tenant = services.records.changes, services.store.tenant
+    changes.check_room(tenant)
+    # Before the headers: a page that has them reads the chats once and misses no later change.
+    following = ExitStack()
+    follower = following.enter_context(changes.followed(tenant))
+    return EventStream(
+        lambda _: _frames(services, follower), headers={}, ping_seconds=PING_SECONDS, on_close=following.close
+    )
 
 
-async def _frames(services: Services) -> AsyncGenerator[bytes, None]:
-    tenant = services.store.tenant
-    with services.records.changes.followed(tenant) as follower:
-        yield _frame("opened", ChangesOpening(answering=sorted(await services.records.runs.answering(tenant))))
-        while await follower.wait():
-            changed = follower.take()
-            if changed is None:
-                yield _frame("reload", ManyChanges())
-            for conversation_id, answered in (changed or {}).items():
-                if (frame := await _change(services, conversation_id, answered)) is not None:
-                    yield frame
-        yield farewell_frame()
+async def _frames(services: Services, follower: Follower) -> AsyncGenerator[bytes, None]:
+    answering = await services.records.runs.answering(services.store.tenant)
+    yield _frame("opened", ChangesOpening(answering=sorted(answering)))
+    while await follower.wait():
+        changed = follower.take()
+        if changed is None:
+            yield _frame("reload", ManyChanges())
+        for conversation_id, answered in (changed or {}).items():
+            if (frame := await _change(services, conversation_id, answered)) is not None:
+                yield frame
+    yield farewell_frame()
 
 
 async def _change(services: Services, conversation_id: str, answered: bool) -> bytes | None:

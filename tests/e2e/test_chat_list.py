@@ -11,6 +11,22 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ChatPage
 from tests.sizes import PAGE
 
+MOST_REQUESTS = 26
+"""Requests of an empty page. Each takes milliseconds in the browser and in the server."""
+
+
+async def test_page_opens_with_few_requests_and_none_twice(chat: ChatPage) -> None:
+    asked = list[str]()
+    chat.page.on("request", lambda request: asked.append(request.url))
+    async with chat.page.expect_response("**/api/events"):
+        await chat.page.goto("/")
+    await expect(chat.page.get_by_text("No chats yet.")).to_be_visible()
+    # The event of this chat is behind everything that the stream of changes sets off when it begins.
+    await chat.new_chat(tokens=1, title="Tides")
+    await expect(chat.chats.get_by_text("Tides")).to_be_visible()
+    assert sorted(asked) == sorted(set(asked))
+    assert len(asked) <= MOST_REQUESTS
+
 
 async def test_chat_renamed_in_place_keeps_its_name(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Before")

@@ -7,6 +7,7 @@ import { Highlighter } from "./services/code/highlighter";
 import { Diagrams } from "./services/sandbox/diagrams";
 import { Activity } from "./stores/activity.svelte";
 import { Appearance } from "./stores/appearance.svelte";
+import { ChangeFollower } from "./stores/change_follower.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { ChatTiers } from "./stores/chat_tiers.svelte";
 import { ContextUse } from "./stores/context_use.svelte";
@@ -34,6 +35,7 @@ export interface Ebb {
   session: Session;
   activity: Activity;
   appearance: Appearance;
+  changes: ChangeFollower;
   health: HealthStore;
   router: Router;
   conversations: Conversations;
@@ -90,11 +92,13 @@ export function createEbb(): Ebb {
     drafts.forget();
     queue.forget();
   };
+  const refresh = new Refresh(health, session, conversations, chat, drafts, tabs);
   return {
     api,
     session,
     activity,
     appearance: new Appearance(),
+    changes: new ChangeFollower({ api, activity, chat, conversations, refresh }),
     health,
     router,
     conversations,
@@ -112,7 +116,7 @@ export function createEbb(): Ebb {
     presets: new Presets(api, chat, organizer),
     printing: new Printing(() => chat.pages.readWhole()),
     queue,
-    refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
+    refresh,
     shortcuts: new Shortcuts(),
     warming: new Warming(api, (id) => chatTiers.refresh([id]).then(() => chatTiers.of(id))),
     highlighter: new Highlighter(),
@@ -129,7 +133,7 @@ function nudge({ layout, notices, session }: Ebb): void {
 
 /** Start the stores that follow the browser, the server, or each other, for as long as the page is open. */
 export function startEbb(ebb: Ebb): void {
-  const { chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs } = ebb;
+  const { changes, chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs } = ebb;
   void session.load().then(() => (session.out ? undefined : presets.load())).then(() => nudge(ebb)).catch(() => undefined);
   health.start();
   router.start();
@@ -148,12 +152,14 @@ export function startEbb(ebb: Ebb): void {
   chat.followRouter(router);
   chatTiers.followList(conversations, health);
   refresh.start();
+  // At once: the first reading of the chats waits for the stream.
+  changes.followSession(session);
   layout.start();
   ebb.activity.start(chat);
   startBackground(ebb);
 }
 
-/** Start what the first view does not need: changes in other browsers, notifications, the offline page and the size of drafts. */
+/** Start what the first view does not need: notifications, the offline page and the size of drafts. */
 function startBackground(ebb: Ebb): void {
   withTexts(import("./background/background.svelte")).then(
     (background) => background.start(ebb),

@@ -1,10 +1,12 @@
 import { language } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
+import type { Chat } from "../stores/chat.svelte";
 import type { ContextUse } from "../stores/context_use.svelte";
+import type { Conversations } from "../stores/conversations.svelte";
 import type { Drafts } from "../stores/drafts.svelte";
 import type { Router } from "../stores/router.svelte";
+import type { ChangeFollower } from "../stores/change_follower.svelte";
 import type { Session } from "../stores/session.svelte";
-import { ChangeFollower, type FollowedStores } from "./change_follower";
 import { DraftSize } from "./draft_size.svelte";
 import { offerFormerChats, type Offering } from "./former_chats";
 import { notify, openNotified } from "./notifications";
@@ -12,22 +14,21 @@ import { offlineWorker } from "./offline";
 
 interface Started {
   api: ApiClient;
+  changes: ChangeFollower;
+  chat: Chat;
   contextUse: ContextUse;
+  conversations: Conversations;
   drafts: Drafts;
   router: Router;
   session: Session;
 }
 
 /** Start everything that happens in the background of the page. Return the function that stops this. */
-export function start(ebb: FollowedStores & Started & Offering): () => void {
-  const follower = new ChangeFollower(ebb, (id) => void notify(ebb.conversations, id).catch(() => undefined));
+export function start(ebb: Started & Offering): () => void {
+  ebb.changes.onAnswer = (id) => void notify(ebb.conversations, id).catch(() => undefined);
   const size = new DraftSize(ebb.api, ebb.chat, ebb.drafts, ebb.contextUse);
   const register = offlineWorker();
   return $effect.root(() => {
-    $effect(() => {
-      if (ebb.session.current !== null && !ebb.session.out) return follower.start();
-      return undefined;
-    });
     $effect(() => size.start());
     // Not while an answer is being written: its frames need the processors that the new worker would use.
     $effect(() => (ebb.chat.busy ? undefined : register(language.current)));

@@ -7,10 +7,15 @@ import type { Drafts } from "./drafts.svelte";
 import type { HealthStore } from "./health.svelte";
 import type { Session } from "./session.svelte";
 
+/** Longest wait of the first reading for the stream of changes. */
+const PATIENCE_MS = 500;
+
 /** Rereads of what other tabs and other devices may have changed. */
 export class Refresh {
   private readonly online = $derived.by(() => this.health.reachable && this.health.current !== null && !this.session.out);
 
+  /** Whether the first reading waits for the stream of changes. What is read before it would have to be read again. */
+  private waits = $state(true);
   private wanted = false;
   private running: Promise<void> | null = null;
 
@@ -24,7 +29,7 @@ export class Refresh {
   ) {}
 
   /**
-   * Reread when the server becomes reachable, when the person returns to the page, and when another tab changed
+   * Read as soon as changes are followed. Reread when the server becomes reachable, when the person returns to the page, and when another tab changed
    * something. Save what could not be saved. Return the function that stops this.
    */
   start(): () => void {
@@ -34,8 +39,12 @@ export class Refresh {
     const stopListening = this.tabs.listen("changed", onReturn);
     const stopWatching = $effect.root(() => {
       $effect(() => {
-        if (!this.online) return;
-        untrack(() => {
+        if (!this.online) return undefined;
+        if (this.waits) {
+          const timer = setTimeout(() => this.waitNoLonger(), PATIENCE_MS);
+          return () => clearTimeout(timer);
+        }
+        return untrack(() => {
           this.rereadChats();
           this.drafts.saveAgain();
         });
@@ -49,8 +58,19 @@ export class Refresh {
     };
   }
 
+  /** Read what may have changed before the stream of changes began. */
+  onFollowed(): void {
+    if (this.waits) this.waitNoLonger();
+    else this.rereadChats();
+  }
+
+  /** Read without the stream of changes, which another tab follows or which has failed. */
+  waitNoLonger(): void {
+    this.waits = false;
+  }
+
   private onReturn(): void {
-    if (document.visibilityState !== "visible" || !this.online) return;
+    if (document.visibilityState !== "visible" || !this.online || this.waits) return;
     this.rereadChats();
     void this.drafts.refresh();
   }

@@ -22,6 +22,8 @@ export class Session {
     return this.current?.principal?.rights?.includes(right) ?? true;
   }
 
+  private loading = false;
+
   constructor(
     private readonly api: ApiClient,
     /** Erase the person's data from the browser. */
@@ -34,14 +36,18 @@ export class Session {
 
   /** Read the login from the server. */
   async load(): Promise<void> {
-    const login = await this.api.login();
+    this.loading = true;
+    const login = await this.api.login().finally(() => (this.loading = false));
     if (login.demands_keys && login.principal === null) this.onLost();
     this.current = login;
   }
 
-  /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
+  /**
+   * Forget the person after the server refused a request: the key was revoked, or the login has ended. While the login is being
+   * read, its response decides: it also has what the form needs.
+   */
   onLost(): void {
-    if (this.out) return;
+    if (this.out || this.loading) return;
     this.current = { provider: null, passwords: false, directory: false, share_links: false, token_prices: null, ...this.current, demands_keys: true, principal: null };
     this.forget();
     this.notifyTabs();

@@ -107,6 +107,7 @@ describe("a refresh", () => {
     const session = new Session(api, () => undefined, () => undefined);
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     follow(refresh.start());
+    refresh.waitNoLonger();
     dispatchEvent(new Event("focus"));
     expect(api.listPages).toHaveLength(0);
     await health.poll();
@@ -119,6 +120,40 @@ describe("a refresh", () => {
     stops.splice(0).forEach((stop) => stop());
     dispatchEvent(new Event("focus"));
     expect(api.listPages).toHaveLength(2);
+  });
+
+  it.each(["before", "after"])("reads once at the start, with the stream of changes open %s the server is known", async (order) => {
+    const session = new Session(api, () => undefined, () => undefined);
+    const [conversations, folders] = [new Conversations(api), vi.spyOn(api, "folders")];
+    conversations.onReread = () => void api.folders();
+    const refresh = new Refresh(health, session, conversations, chat, new Drafts(api), new Tabs());
+    follow(refresh.start());
+    if (order === "before") refresh.onFollowed();
+    await health.poll();
+    flushSync();
+    if (order === "after") {
+      dispatchEvent(new Event("focus"));
+      expect(api.listPages).toHaveLength(0);
+      refresh.onFollowed();
+      flushSync();
+    }
+    await settled();
+    expect([api.listPages.length, folders.mock.calls.length]).toEqual([1, 1]);
+    refresh.onFollowed();
+    expect(api.listPages).toHaveLength(2);
+  });
+
+  it("waits half a second at most for the stream of changes", async () => {
+    vi.useFakeTimers();
+    const session = new Session(api, () => undefined, () => undefined);
+    const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
+    follow(refresh.start());
+    await health.poll();
+    flushSync();
+    await vi.advanceTimersByTimeAsync(499);
+    expect(api.listPages).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(api.listPages).toHaveLength(1);
   });
 
   it("rereads the open chat only if its version in the list is another one", async () => {

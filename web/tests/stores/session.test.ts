@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { ApiClient } from "../../src/services/api/client";
+import type { Login } from "../../src/services/api/types";
 import { Session } from "../../src/stores/session.svelte";
 
 const answers: Response[] = [];
@@ -49,6 +50,18 @@ it("requires a login, and restarts the page after it", async () => {
   await session.logIn("sk-ebb-right");
   expect(asked.at(-1)).toEqual(["/api/login", expect.objectContaining({ body: '{"key":"sk-ebb-right"}' })]);
   expect(restarted).toEqual([location.pathname]);
+});
+
+it("leaves it to the login that is being read whether the person has to log in", async () => {
+  let answer: (login: Login) => void = () => undefined;
+  vi.spyOn(api, "login").mockReturnValue(new Promise((resolve) => (answer = resolve)));
+  const loaded = session.load();
+  answers.push(refusal());
+  await expect(api.folders()).rejects.toMatchObject({ status: 401 });
+  expect(session.out).toBe(false);
+  answer({ demands_keys: true, principal: null, provider: "Example" } as Login);
+  await loaded;
+  expect([session.out, session.current?.provider, restarted]).toEqual([true, "Example", ["forgotten", "told"]]);
 });
 
 it("forgets the person once after a refused key, and notifies the tabs", async () => {

@@ -3,10 +3,11 @@ import { ApiError } from "../services/api/errors";
 import { backOff, readMessages } from "../services/api/event_stream";
 import type { EventOf } from "../services/api/http";
 import { channelOf } from "../services/browser_storage";
-import type { Activity } from "../stores/activity.svelte";
-import type { Chat } from "../stores/chat.svelte";
-import type { Conversations } from "../stores/conversations.svelte";
-import type { Refresh } from "../stores/refresh.svelte";
+import type { Activity } from "./activity.svelte";
+import type { Chat } from "./chat.svelte";
+import type { Conversations } from "./conversations.svelte";
+import type { Refresh } from "./refresh.svelte";
+import type { Session } from "./session.svelte";
 
 type Change = EventOf<"get", "/api/events">;
 
@@ -27,24 +28,33 @@ const NAME = "ebb-changes";
  * the others: a browser has few connections to a server. Without locks (no secure context), each visible page follows.
  */
 export class ChangeFollower {
-  constructor(
-    private readonly ebb: FollowedStores,
-    /** Called in one tab with the chat in which an answer has ended. */
-    private readonly onAnswer: (id: string) => void,
-  ) {}
+  /** Called in one tab with the chat in which an answer has ended. */
+  onAnswer: (id: string) => void = () => undefined;
+
+  constructor(private readonly ebb: FollowedStores) {}
+
+  /** Follow while the person is not logged out. Return the function that stops this. */
+  followSession(session: Pick<Session, "out">): () => void {
+    return $effect.root(() => {
+      $effect(() => (session.out ? undefined : this.start()));
+    });
+  }
 
   /** Start following. Return the function that stops this. */
   start(): () => void {
     const stopping = new AbortController();
     const channel = channelOf(NAME);
-    channel?.addEventListener("message", ({ data }: MessageEvent<Change>) => void this.apply(data));
+    channel?.addEventListener("message", ({ data }: MessageEvent<Change>) => {
+      if (data.event === "opened") this.ebb.refresh.onFollowed();
+      this.apply(data);
+    });
     const receive = (change: Change) => {
       channel?.postMessage(change);
       for (const id of this.apply(change)) this.onAnswer(id);
     };
     if ("locks" in navigator) {
       const { signal } = stopping;
-      navigator.locks.request(NAME, { signal }, () => this.follow(receive, signal)).catch((error: unknown) => {
+      this.followInTurn(receive, signal).catch((error: unknown) => {
         // Locks are blocked along with cookies.
         if (error instanceof DOMException && error.name === "SecurityError") this.followWhileVisible(receive, signal);
       });
@@ -53,6 +63,17 @@ export class ChangeFollower {
       stopping.abort();
       channel?.close();
     };
+  }
+
+  /** Follow as soon as no other tab does. */
+  private async followInTurn(receive: (change: Change) => void, signal: AbortSignal): Promise<void> {
+    const isFirst = await navigator.locks.request(NAME, { ifAvailable: true }, async (lock) => {
+      if (lock !== null) await this.follow(receive, signal);
+      return lock !== null;
+    });
+    if (isFirst) return;
+    this.ebb.refresh.waitNoLonger();
+    await navigator.locks.request(NAME, { signal }, () => this.follow(receive, signal));
   }
 
   private followWhileVisible(receive: (change: Change) => void, signal: AbortSignal): void {
@@ -71,12 +92,16 @@ export class ChangeFollower {
     let failures = 0;
     for (;;) {
       try {
-        for await (const { event, data } of readMessages(await this.ebb.api.changes(signal), signal)) {
+        const response = await this.ebb.api.changes(signal);
+        // The server notes every change from the headers on. The first event may have to wait for the script that reads it.
+        this.ebb.refresh.onFollowed();
+        for await (const { event, data } of readMessages(response, signal)) {
           failures = 0;
           if (event !== "server_restart") receive({ event, data: JSON.parse(data) as unknown } as Change);
         }
       } catch (error) {
         signal.throwIfAborted();
+        this.ebb.refresh.waitNoLonger();
         if (error instanceof ApiError && !error.transient) return;
       }
       await backOff(failures++, signal);
@@ -86,11 +111,8 @@ export class ChangeFollower {
   /** Apply a change to the page. Return the chats in which an answer has ended. */
   private apply(change: Change): string[] {
     const { activity, chat, conversations, refresh } = this.ebb;
-    if (change.event === "opened") {
-      const ended = activity.renew(change.data.answering);
-      refresh.rereadChats();
-      return ended;
-    } else if (change.event === "reload") refresh.rereadChats();
+    if (change.event === "opened") return activity.renew(change.data.answering);
+    if (change.event === "reload") refresh.rereadChats();
     else if (change.event === "gone") {
       conversations.drop(change.data.conversation_id);
       activity.forget(change.data.conversation_id);

@@ -1,29 +1,17 @@
 """`ebb cache plan`: what the running server's tiers would find at other sizes, and what to change."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from app.cli.running_server import run_with_server
 from app.client.chat_client import ChatClient
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.transport.tls import own_certificate
-from cache_tiers.curves.reuse_curves import FACTORS
-from cache_tiers.registry import LOWER_TIERS, all_tiers
-from cache_tiers.tier import CPU, DEVICE, Tier, TierId
-
-LEAST_TOKENS: Final = 20_000
-"""Prompt tokens below which no advice is given."""
-
-_SPARE: Final = 0.005
-"""Largest loss of the hit rate with which half of a tier counts as enough."""
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import DEVICE, Tier, TierId
 
 _MINUTE, _HOUR = 60.0, 3600.0
-
-_SETTINGS: Final[Mapping[TierId, str]] = MappingProxyType(
-    {DEVICE.id: "kv-memory", CPU.id: "cpu-kv-memory", **{kind.tier.id: kind.size_setting for kind in LOWER_TIERS}}
-)
 
 
 def cache_plan(settings: Settings, api_key: str | None = None) -> int:
@@ -52,25 +40,25 @@ def plan_lines(tiers: Mapping[TierId, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def advice(tier: Tier, plan: Mapping[str, Any]) -> str:
-    """Say in a sentence what to change about a tier, and what it brings."""
-    sizes, rates, today = plan["sizes"], plan["hit_rates"], FACTORS.index(1.0)
-    if plan["counted_tokens"] < LEAST_TOKENS:
-        return f"Too little is known yet: {plan['counted_tokens']} of {LEAST_TOKENS} prompt tokens were counted."
-    if plan["advised_bytes"] is None:
-        spare = rates[today - 1] >= rates[today] - _SPARE
-        half = f" {format_size(sizes[today - 1])} would do." if spare else ""
-        return f"Nothing to gain: 8 times the size would find less than 1 % more.{half}"
-    change = f"With --{_SETTINGS[tier.id]} {format_size(plan['advised_bytes'])} in place of {format_size(sizes[today])}"
-    found = f"{_percent(plan['advised_hit_rate'])} in place of {_percent(rates[today])} of prompt tokens would come"
+    """Say in a sentence what to change about a tier, and what it brings. The server has decided both."""
+    if plan["advice"] == "unknown":
+        counted = f"{plan['counted_tokens']} of {plan['needed_tokens']}"
+        return f"Too little is known yet: {counted} prompt tokens were counted."
+    if plan["advice"] != "grow":
+        half = f" {format_size(plan['advised_bytes'])} would be enough." if plan["advice"] == "shrink" else ""
+        return f"Nothing to gain: even {format_size(plan['sizes'][-1])} would find hardly more.{half}"
+    today, advised = format_size(plan["current_bytes"]), format_size(plan["advised_bytes"])
+    rates = f"{_percent(plan['advised_hit_rate'])} in place of {_percent(plan['current_hit_rate'])}"
     source = tier.name if tier is DEVICE else f"{tier.name} or a tier above"
     saved = plan["saved_seconds_per_day"]
     if saved is None:
         brings = "the time of computing is not known yet"
-    elif saved < _MINUTE:
+    elif saved == 0:
         brings = "they are loaded from a tier below today, so little computing is saved"
     else:
         brings = f"about {_duration(saved)} of computing a day less"
-    return f"{change}, {found} from {source}: {brings}."
+    change = f"With --{plan['setting']} {advised} in place of {today}"
+    return f"{change}, {rates} of prompt tokens would come from {source}: {brings}."
 
 
 def _percent(part: float) -> str:

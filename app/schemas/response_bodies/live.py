@@ -30,18 +30,30 @@ class ComputedRate(TypedDict):
 class TierPlan(TypedDict):
     """Predicted hits of one tier at other sizes, over the last hours. Recent requests count more.
 
-    counted_tokens: prompt tokens on which the figures are based. Few tokens say little.
-    sizes: sizes in bytes, from a quarter to eight times the size of today, in whose place the third one is.
+    setting: name of the setting that bounds the tier.
+    counted_tokens: prompt tokens on which the figures are based.
+    needed_tokens: counted tokens below which nothing is advised.
+    sizes: sizes in bytes, from a quarter to eight times the size of today.
     hit_rates: part of the prompts' tokens that this tier, or one above it, would have at each size.
-    advised_bytes: the smallest size that brings almost all that more memory can bring; null if nothing is to be gained.
+    current_bytes, current_hit_rate: the size of today, and its hit rate.
+    advice: `unknown` if too few tokens were counted, `keep` if no other size is better, `shrink` if half of the size
+        would find the same, `grow` if a larger size would find more.
+    advised_bytes: for `shrink`, half of the size. For `grow`, the smallest size that brings almost all that more memory
+        can bring.
     advised_hit_rate: the hit rate at that size.
-    saved_seconds_per_day: time of computing that this size would save, within a day like the last hours.
+    saved_seconds_per_day: time of computing that a larger size would save, within a day like the last hours; 0 if
+        tiers below have almost all of these tokens today, null if it is not known.
     tenants: hit rates of the largest tenants, by name, and of `(others)`.
     """
 
+    setting: str
     counted_tokens: int
+    needed_tokens: int
     sizes: list[int]
     hit_rates: list[float]
+    current_bytes: int
+    current_hit_rate: float
+    advice: Literal["unknown", "keep", "shrink", "grow"]
     advised_bytes: int | None
     advised_hit_rate: float | None
     saved_seconds_per_day: float | None

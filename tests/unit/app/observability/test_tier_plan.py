@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.cli.cache_plan import LEAST_TOKENS, advice, plan_lines
-from app.observability.tier_plan import tier_plans
+from app.cli.cache_plan import advice, plan_lines
+from app.observability.tier_plan import LEAST_TOKENS, tier_plans
 from app.schemas.response_bodies.live import TierPlan
 from cache_tiers.curves.reuse_curves import FACTORS
 from cache_tiers.redis.backend import REDIS
@@ -46,7 +46,8 @@ GROWING = found(0.4, 0.5, 0.6, 0.7, 0.71, 0.72)
 def test_advised_size_brings_most_of_the_gain() -> None:
     plan = plan_of(stats_of(GROWING))
     assert plan["sizes"] == [2 * GIB, 4 * GIB, 8 * GIB, 16 * GIB, 32 * GIB, 64 * GIB]
-    assert (plan["advised_bytes"], plan["advised_hit_rate"]) == (16 * GIB, 0.7)
+    assert (plan["advice"], plan["advised_bytes"], plan["advised_hit_rate"]) == ("grow", 16 * GIB, 0.7)
+    assert (plan["setting"], plan["current_bytes"], plan["current_hit_rate"]) == ("cpu-kv-memory", 8 * GIB, 0.6)
     # A tenth of the computing, which takes a fifth of each day.
     assert plan["saved_seconds_per_day"] == pytest.approx(0.1 * 0.2 * 24 * 3600)
     assert plan["tenants"] == {"alice": plan["hit_rates"]}
@@ -70,8 +71,14 @@ def test_blocks_of_a_tier_above_do_not_count_as_below() -> None:
 
 def test_flat_curve_has_nothing_to_gain() -> None:
     plan = plan_of(stats_of(found(0.4, 0.6, 0.6, 0.602, 0.603, 0.604)))
-    assert plan["advised_bytes"] is None
-    assert advice(CPU, plan) == ("Nothing to gain: 8 times the size would find less than 1 % more. 4 GiB would do.")
+    assert (plan["advice"], plan["advised_bytes"]) == ("shrink", 4 * GIB)
+    assert advice(CPU, plan) == "Nothing to gain: even 64 GiB would find hardly more. 4 GiB would be enough."
+
+
+def test_size_of_today_may_be_the_right_one() -> None:
+    plan = plan_of(stats_of(found(0.4, 0.5, 0.6, 0.602, 0.603, 0.604)))
+    assert (plan["advice"], plan["advised_bytes"], plan["saved_seconds_per_day"]) == ("keep", None, None)
+    assert advice(CPU, plan) == "Nothing to gain: even 64 GiB would find hardly more."
 
 
 def test_noise_of_the_sample_never_lowers_a_larger_size() -> None:
@@ -80,9 +87,11 @@ def test_noise_of_the_sample_never_lowers_a_larger_size() -> None:
 
 
 def test_few_prompts_give_no_advice() -> None:
-    plan = plan_of(stats_of(GROWING))
-    few: TierPlan = {**plan, "counted_tokens": LEAST_TOKENS - 1}
-    assert advice(CPU, few).startswith("Too little is known yet:")
+    stats = stats_of(GROWING)
+    few = replace(stats, reuse=replace(stats.reuse, counted={"cpu": LEAST_TOKENS - 1.0}))
+    plan = plan_of(few)
+    assert (plan["advice"], plan["advised_bytes"]) == ("unknown", None)
+    assert advice(CPU, plan) == "Too little is known yet: 19999 of 20000 prompt tokens were counted."
 
 
 def test_server_without_prompts_has_no_plan() -> None:

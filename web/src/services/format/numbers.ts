@@ -62,7 +62,14 @@ export function timeLeft(seconds: number): string {
   return new Intl.NumberFormat(language.locale, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 0 }).format(value);
 }
 
-/** Format a number of bytes in KiB, MiB or GiB. */
+/** Format a time of at least a minute, in hours from one hour on. */
+export function longTime(seconds: number): string {
+  const [value, unit, digits] = seconds >= 3600 ? [seconds / 3600, "hour", 1] : [seconds / 60, "minute", 0];
+  const format = { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: digits } as const;
+  return isolated(new Intl.NumberFormat(language.locale, format).format(value));
+}
+
+/** Format a number of bytes in KiB, MiB, GiB or TiB. */
 export function bytes(value: number): string {
   return withUnit(...inUnit(value));
 }
@@ -78,6 +85,7 @@ export function bytesPerSecond(value: number): string {
 }
 
 function inUnit(bytes: number): [number: string, unit: string] {
+  if (bytes >= 1024 ** 4) return [decimal(bytes / 1024 ** 4), "TiB"];
   if (bytes >= 1024 ** 3) return [decimal(bytes / 1024 ** 3), "GiB"];
   if (bytes >= 1024 ** 2) return [whole(Math.round(bytes / 1024 ** 2)), "MiB"];
   return [whole(Math.round(bytes / 1024)), "KiB"];

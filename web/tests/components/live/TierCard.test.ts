@@ -34,3 +34,25 @@ it("says once that a tier is off, and in English why", async () => {
   await language.choose("de");
   expect(show({}).match(/\baus\b/gi)).toHaveLength(1);
 });
+
+it("says nothing about the size until prompts were looked up", () => {
+  expect(show({ tiers: { redis: { ...used, state: "ok", plan: null } } })).not.toContain("Size");
+});
+
+it("says what to change about the size", () => {
+  const plan = {
+    setting: "redis-memory",
+    counted_tokens: 50,
+    needed_tokens: 20_000,
+    sizes: [25, 50, 100, 200, 400, 800],
+    hit_rates: [0, 0, 0, 0, 0, 0],
+    current_bytes: 100,
+    current_hit_rate: 0,
+    advice: "unknown" as const,
+    advised_bytes: null,
+    advised_hit_rate: null,
+    saved_seconds_per_day: null,
+    tenants: {},
+  };
+  expect(show({ tiers: { redis: { ...used, state: "ok", plan } } })).toContain("50 of 20,000 prompt tokens were counted");
+});

@@ -11,15 +11,26 @@ of other APIs, and https://developers.openai.com/api/docs/guides/prompt-caching.
 from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Final, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import IgnoredFields, RequestModel
 from app.tenants.wanted_promise import WantedPromise
 
 MAX_CACHE_KEY: Final = 1024
 
 CacheKey = Annotated[str, Field(max_length=MAX_CACHE_KEY)]
 """OpenAI's name for requests that have a prefix in common, as `prompt_cache_key`. It marks the whole prompt."""
+
+
+def _note_memory_alone(retention: str, info: ValidationInfo) -> str:
+    """Note `in_memory` among the ignored fields, because KV reaches the disk whatever a request asks for."""
+    if retention == "in_memory" and isinstance(info.context, IgnoredFields):
+        info.context.add("prompt_cache_retention")
+    return retention
+
+
+CacheRetention = Annotated[str, AfterValidator(_note_memory_alone)]
+"""OpenAI's `prompt_cache_retention`, the longest time for which a prompt is cached. Every name is accepted."""
 
 
 OptionTtl = Literal["30m", "12h"]

@@ -22,7 +22,7 @@ from app.domain.bounds import (
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
-from app.schemas.cache_mark import CacheKey, CacheOptions, wanted_promise
+from app.schemas.cache_mark import CacheKey, CacheOptions, CacheRetention, wanted_promise
 from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, optional
 from app.tenants.wanted_promise import WantedPromise
 from engine.api.errors import InvalidRequestError
@@ -251,7 +251,6 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "guided_decoding_backend",
             "service_tier",
             "safety_identifier",
-            "prompt_cache_retention",
             "moderation",
             "store",
             "cache_salt",
@@ -270,6 +269,10 @@ class OpenAIRequest(GenerationRequest, FormFields):
     prompt_cache_key: CacheKey | None = optional(
         "marks the whole prompt for the [eviction policy](../../decisions/eviction.md#marks-of-clients), "
         "whatever the key is"
+    )
+    prompt_cache_retention: CacheRetention | None = optional(
+        "no effect; `X-Ebb-Ignored` names the field if it is `in_memory`, because [the disk](../../decisions/disk.md) "
+        "may keep the KV of every prompt, encrypted"
     )
     prompt_cache_options: CacheOptions | None = optional(
         "`ttl` (`30m` or `12h`) asks for [a promise](prompts.md#promises) of the prompt's KV; with `mode: explicit` "

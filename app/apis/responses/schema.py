@@ -13,7 +13,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import BY_FORMAT, NamedSchema, ObjectFormat, TextFormat, of_schema
-from app.schemas.cache_mark import CacheKey, CacheOptions, wanted_promise
+from app.schemas.cache_mark import CacheKey, CacheOptions, CacheRetention, wanted_promise
 from app.schemas.examples import CONVERSATION, ITEM, MODEL, RESPONSE
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.metadata import Metadata
@@ -169,15 +169,14 @@ class CompactRequest(CompatibleRequest):
 
     examples = ({"model": MODEL, "input": [ITEM]}, {"model": MODEL, "previous_response_id": RESPONSE})
 
-    ignored: ClassVar[frozenset[str]] = frozenset(
-        {"service_tier", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"}
-    )
+    ignored: ClassVar[frozenset[str]] = frozenset({"service_tier", "prompt_cache_key", "prompt_cache_options"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"image": ()}
 
     model: ModelName
     input: Input | None = None
     instructions: str | None = None
     previous_response_id: str | None = None
+    prompt_cache_retention: CacheRetention | None = None
     tools: ResponseTools | None = None
 
 
@@ -198,7 +197,6 @@ class ResponseRequest(PromptFields, UrgencyFields):
             "user",
             "service_tier",
             "safety_identifier",
-            "prompt_cache_retention",
             "max_tool_calls",
             "moderation",
         }
@@ -221,6 +219,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
     max_output_tokens: TokenCount | None = None
     metadata: Metadata | None = None
     prompt_cache_key: CacheKey | None = None
+    prompt_cache_retention: CacheRetention | None = None
     prompt_cache_options: ResponseCacheOptions | None = None
     return_progress: bool | None = None
     text: TextFields | None = None

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import aiohttp
 import pytest
 from openai import AsyncOpenAI
 
@@ -27,6 +28,16 @@ async def test_key_marks_whole_prompt_in_each_of_openais_apis(api: Api, retentio
     assert [request.num_marked for request in marked] == [
         0 if index == 2 else len(request.prompt) for index, request in enumerate(marked)
     ]
+
+
+@pytest.mark.parametrize(("retention", "named"), [("in_memory", "prompt_cache_retention"), ("24h", None)])
+async def test_retention_in_memory_is_named_as_ignored(api: Api, retention: str, named: str | None) -> None:
+    fields: dict[str, Any] = {"model": "fake-1", "prompt_cache_retention": retention}
+    asked = {"/chat/completions": ASKED, "/completions": {"prompt": "hi"}, "/responses": {"input": "hi"}}
+    async with aiohttp.ClientSession() as session:
+        for path, body in asked.items():
+            async with session.post(f"{api.url}/v1{path}", json={**body, **fields}) as response:
+                assert (response.status, response.headers.get("X-Ebb-Ignored")) == (200, named), path
 
 
 async def test_gateways_mark_in_a_chat_covers_the_prompt_up_to_it(api: Api) -> None:

@@ -319,7 +319,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             model=ModelConfig(path=path, name="random"),
             cache=CacheConfig(tiers=None, secret=b"a secret of the benchmark", kv_memory=64 << 20),
             scheduler=SchedulerConfig(max_num_seqs=STREAMS),
-            device=DeviceConfig(cache_dir=arguments.cache_dir),
+            device=DeviceConfig(cache_dir=arguments.cache_dir, packed_size=0),
             speculation=SpeculationConfig(prompt_lookup=False),
         )
         loads = asyncio.run(measured_loads(config, arguments.rounds))

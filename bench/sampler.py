@@ -192,7 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         EngineConfig(
             model=ModelConfig(path=folder, name="bench"),
             cache=CacheConfig(tiers=None, secret=b"bench"),
-            device=DeviceConfig(cpu_kernels=arguments.kernels, cache_dir=cache_dir),
+            device=DeviceConfig(cpu_kernels=arguments.kernels, cache_dir=cache_dir, packed_size=0),
         )
     )
     worker.load()

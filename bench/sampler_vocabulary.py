@@ -86,7 +86,7 @@ def measure(folder: Path, vocabulary: int, logits: str, rows: Sequence[int], arg
     config = EngineConfig(
         model=ModelConfig(path=folder, name="bench"),
         cache=CacheConfig(tiers=None, secret=b"bench"),
-        device=DeviceConfig(cpu_kernels=args.kernels, cache_dir=cache_dir),
+        device=DeviceConfig(cpu_kernels=args.kernels, cache_dir=cache_dir, packed_size=0),
     )
     worker = Worker(config.with_fields(kind=args.device, block_size=BLOCK))
     worker.load()

@@ -223,7 +223,7 @@ def engine_config(state: Path) -> EngineConfig:
         cache=CacheConfig(
             tiers=TierConfig(2048 * _MIB, "auto", 2048 * _MIB, state), secret=b"of the benchmark", kv_memory=2048 * _MIB
         ),
-        device=DeviceConfig(cache_dir=settings.cache_dir),
+        device=DeviceConfig(cache_dir=settings.cache_dir, packed_size=0),
     )
 
 

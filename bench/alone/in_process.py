@@ -68,7 +68,7 @@ async def in_process(model: Path, cache_dir: Path, plan: PeersPlan, make: Prompt
     config = EngineConfig(
         model=ModelConfig(path=model, name="bench"),
         cache=CacheConfig(tiers=None, secret=b"bench", kv_memory=plan.kv_bytes(4 * plan.longest)),
-        device=DeviceConfig(cache_dir=cache_dir, cpu_kernels="auto"),
+        device=DeviceConfig(cache_dir=cache_dir, cpu_kernels="auto", packed_size=0),
     )
     engine = build_engine(config, lambda _: None)
     blocks = max(streams * -(-(plan.decode_prompt + plan.decode_tokens) // _BLOCK), longest // _BLOCK + 1)

@@ -129,7 +129,7 @@ def engine_config(model: Path, folder: Path, cache_dir: Path, workload: Workload
             kv_memory=REPLICAS * DEVICE_BLOCKS * BLOCK_NBYTES,
         ),
         scheduler=SchedulerConfig(max_num_seqs=PLACES),
-        device=DeviceConfig(cache_dir=cache_dir),
+        device=DeviceConfig(cache_dir=cache_dir, packed_size=0),
         speculation=SpeculationConfig(prompt_lookup=False),
     )
 

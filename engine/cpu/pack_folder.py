@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_tiers.disk.space import default_bound, existing_part, space_of
+from engine.cpu.pack_claim import PackClaim
 from engine.cpu.pack_file import MappedPack, PackError, read_header, write_pack
 
 DEFAULT_SHARE: Final = 0.2
@@ -22,6 +23,7 @@ LARGEST_DEFAULT: Final = 64 << 30
 
 _ENDING: Final = ".pack"
 _DRAFT: Final = ".draft"
+_CLAIM: Final = ".claim"
 _PLACE: Final = "packed"
 
 
@@ -60,6 +62,10 @@ class PackFolder:
         with suppress(OSError):  # a read-only folder
             os.utime(path)
         return pack
+
+    def claim(self, source: str) -> PackClaim:
+        """Return the claim on the pack of a source, which is not taken yet."""
+        return PackClaim(self._file(source).with_suffix(_CLAIM))
 
     def keep(
         self,

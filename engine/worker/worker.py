@@ -149,7 +149,7 @@ class Worker:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
         # Another loader may read another network.
         self._kept = kept_weights(self._config, self._stage) if self._load_model is registry.load_model else None
-        packed = None if self._kept is None else self._kept.load(threads=self._threads)
+        packed = None if self._kept is None else self._kept.load(threads=self._threads, progress=self._progress)
         self._model = packed or self._read_model(layers)
         if isinstance(self._model, PackedModel):
             # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
@@ -158,20 +158,23 @@ class Worker:
 
     def _read_model(self, layers: LayerKinds) -> CausalLM | PackedModel:
         """Read the weights, and pack them if the native step can serve."""
-        config = self._config
-        model = self._load_model(
-            config.model.path,
-            self._dtype,
-            self._device.torch_device,
-            layers,
-            self._ranks,
-            config.model.max_model_len,
-            keep_packed=config.device.kind == "cpu" and self._ranks.size == 1,
-            stage=self._stage,
-        )
-        packed = pack_for_native(config, model, self._progress, threads=self._threads)
-        if packed is not None and self._kept is not None:
-            self._kept.keep(packed)
+        config, packed = self._config, None
+        try:
+            model = self._load_model(
+                config.model.path,
+                self._dtype,
+                self._device.torch_device,
+                layers,
+                self._ranks,
+                config.model.max_model_len,
+                keep_packed=config.device.kind == "cpu" and self._ranks.size == 1,
+                stage=self._stage,
+            )
+            packed = pack_for_native(config, model, self._progress, threads=self._threads)
+        finally:
+            # Other processes may wait for these weights, also if they cannot be packed.
+            if self._kept is not None:
+                self._kept.keep(packed)
         return packed or model
 
     def kv_layout(self) -> BlockLayout:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from engine.config import EngineConfig
 from engine.cpu.build import KernelBuild, KernelBuildError, ready_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
+from engine.cpu.pack_claim import PackClaim
 from engine.cpu.pack_file import MappedPack, PackError, PackStoppedError
 from engine.cpu.pack_folder import NoRoomError, PackFolder
 from engine.cpu.weights import PackedModel
@@ -33,6 +35,8 @@ DELAY_SECONDS: Final = 2.0
 """Time after the load in which nothing is written, because the rest of the start needs the disk and the cores."""
 PAUSE_SECONDS: Final = 0.01
 """Pause after 4 MiB, so that answers keep most of the memory's and the disk's speed."""
+MOST_WAIT_SECONDS: Final = 600.0
+"""Longest wait for the weights that another process packs."""
 
 _ROOT: Final = Path(__file__).parents[3]
 _CODE: Final = ("engine/cpu", "models/decoder", "models/families", "models/pangu", "models/weights")
@@ -52,9 +56,10 @@ class KeptWeights:
         self._is_damaged = False
         self._stop = threading.Event()
         self._writer: threading.Thread | None = None
+        self._claim: PackClaim | None = None
 
-    def load(self, *, threads: int) -> PackedModel | None:
-        """Map the weights. Return None if they have to be packed.
+    def load(self, *, threads: int, progress: Callable[[str], None]) -> PackedModel | None:
+        """Map the weights, once another process that packs them is done. Return None if they have to be packed.
 
         Errors of the model loader propagate. Called before the weights are read in another way.
         """
@@ -62,12 +67,15 @@ class KeptWeights:
         # Not later: weights that are packed now must not get the name of files that replace theirs.
         self._source = self._describe_source()
         try:
-            build = ready_kernels(choose_instruction_set(config.device.cpu_kernels), self._cache_dir)
+            found = self._find()
+            if found is None and self._wait_for_claim(progress):
+                found = self._find()
         except KernelBuildError:
             return None
-        pack = None if build is None else self._open(build)
-        if build is None or pack is None:
+        if found is None:
             return None
+        self._release()
+        build, pack = found
         # Tensors without memory. Only their shapes and the types of blocks are read.
         model = load_model(
             config.model.path,
@@ -83,9 +91,14 @@ class KeptWeights:
         log_native_step(build, model, weights, threads)
         return PackedModel(Kernels(build), model.config, model, threads=threads, weights=weights, kept=pack)
 
-    def keep(self, packed: PackedModel) -> None:
-        """Begin to write weights that were packed just now, unless they are small. Return at once."""
-        if packed.nbytes >= LEAST_BYTES:
+    def keep(self, packed: PackedModel | None) -> None:
+        """Begin to write weights that were packed just now, unless they are small. Return at once.
+
+        packed: None if the weights cannot be packed.
+        """
+        if packed is None or packed.nbytes < LEAST_BYTES:
+            self._release()
+        else:
             self._writer = threading.Thread(target=self._write, args=(packed,), name="keep-weights", daemon=True)
             self._writer.start()
 
@@ -98,6 +111,34 @@ class KeptWeights:
         """Stop a write, and delete the unfinished file."""
         self._stop.set()
         self.wait_until_written()
+        self._release()
+
+    def _find(self) -> tuple[KernelBuild, MappedPack] | None:
+        """Return the kernels and the pack for them; None if one of them is missing. Raise KernelBuildError."""
+        build = ready_kernels(choose_instruction_set(self._config.device.cpu_kernels), self._cache_dir)
+        pack = None if build is None else self._open(build)
+        return None if build is None or pack is None else (build, pack)
+
+    def _wait_for_claim(self, progress: Callable[[str], None]) -> bool:
+        """Claim the weights, or wait for the process that packs them. Return whether this waited.
+
+        Kernels are not part of the claim, because the first start compiles them after it.
+        """
+        name = self._config.model.name
+        source = json.dumps(self._source | {"kernels": self._config.device.cpu_kernels}, sort_keys=True)
+        self._claim = self._folder.claim(source)
+        try:
+            return self._claim.take(
+                MOST_WAIT_SECONDS,
+                self._stop.wait,
+                lambda: progress(f"waiting for another process that packs the weights of {name}"),
+            )
+        except OSError:  # a read-only folder, where nothing is kept
+            return False
+
+    def _release(self) -> None:
+        if self._claim is not None:
+            self._claim.release()
 
     def _open(self, build: KernelBuild) -> MappedPack | None:
         try:
@@ -108,9 +149,9 @@ class KeptWeights:
         return None
 
     def _write(self, packed: PackedModel) -> None:
-        if self._stop.wait(DELAY_SECONDS):
-            return
         try:
+            if self._stop.wait(DELAY_SECONDS):
+                return
             is_new = self._folder.keep(
                 identity=self._identity(packed.kernels.build),
                 label=self._config.model.name,
@@ -124,6 +165,8 @@ class KeptWeights:
         except (NoRoomError, OSError) as error:
             logger.info("the packed weights are not kept for later starts: %s", error)
             return
+        finally:
+            self._release()
         if is_new:
             logger.info("the packed weights are kept in %s: later starts map them", self._folder.path)
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,71 @@ def test_weights_of_a_changed_file_are_not_mapped(config: EngineConfig) -> None:
     tensors["model.embed_tokens.weight"].view(-1)[tensors["model.embed_tokens.weight"].numel() // 2] += 1
     save_file(tensors, file, {"format": "pt"})
     assert not is_mapped(config)
+
+
+class TwoStarts:
+    """Two workers that start at the same time. The second one finds the first one packing."""
+
+    def __init__(self, config: EngineConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_second_waiting = False
+        keep, packed = kept_weights.KeptWeights.keep, list[PackedModel | None]()
+        self.first, self.second = Worker(config), Worker(config, progress=self._note)
+        with monkeypatch.context() as patch:
+            patch.setattr(kept_weights.KeptWeights, "keep", lambda _, model: packed.append(model))
+            self.first.load()
+        kept = self.first._kept
+        assert kept is not None
+        self._keep: Callable[[], None] = partial(keep, kept, *packed)
+
+    def _note(self, progress: str) -> None:
+        if progress.startswith("waiting for another process"):
+            self.is_second_waiting = True
+            self._keep()
+
+    def load_second(self) -> int:
+        """Load the second worker, and return the bytes that it maps."""
+        self.second.load()
+        assert isinstance(self.second.model, PackedModel)
+        mapped = self.second.model.mapped_nbytes
+        self.second.close()
+        self.first.close()
+        return mapped
+
+
+def test_worker_waits_for_the_weights_that_another_one_packs(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = TwoStarts(config, monkeypatch)
+    assert starts.load_second() > 0
+    assert starts.is_second_waiting
+    assert len(files(config)) == 1
+
+
+@pytest.mark.parametrize("least", [None, 1 << 40], ids=["no room", "small weights"])
+def test_worker_packs_where_another_one_keeps_nothing(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch, least: int | None
+) -> None:
+    if least is not None:
+        monkeypatch.setattr(kept_weights, "LEAST_BYTES", least)
+    starts = TwoStarts(config if least is not None else config.with_fields(packed_size=1), monkeypatch)
+    assert starts.load_second() == 0
+    assert starts.is_second_waiting
+
+
+def test_failed_load_makes_no_worker_wait(config: EngineConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    failed = Worker(config)
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.worker.worker.pack_for_native", fail)
+        with pytest.raises(MemoryError):
+            failed.load()
+    progress = list[str]()
+    worker = Worker(config, progress=progress.append)
+    worker.load()
+    worker.close()
+    assert not any("waiting" in each for each in progress)
 
 
 def flip_a_bit_of(place: int) -> Callable[[Path], None]:

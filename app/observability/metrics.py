@@ -289,6 +289,9 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         for factor, rate in zip(FACTORS, rates, strict=True):
             planned.add_metric([tier, factor_name(factor)], rate)
     yield planned
+    yield CounterMetricFamily(
+        "ebb_plan_cpu_seconds", "CPU seconds spent on predicting hits at other sizes of the tiers", stats.reuse.spent
+    )
     yield _by_label(
         CounterMetricFamily(
             "ebb_reuse_ends", "Number of requests whose next block no tier provided, by cause", labels=["cause"]

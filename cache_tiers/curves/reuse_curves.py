@@ -134,7 +134,7 @@ class ReuseCurves:
         self._tiers: dict[TierId, _TierCurve] = {}
         self._recent = _RecentUse()
         self._since = self._faded_at = self._budget_since = self._looked_at = clock()
-        self._spent = 0.0
+        self._spent = self._spent_before = 0.0
         self._observed = 0.0
         self._find_tiers()
 
@@ -155,6 +155,11 @@ class ReuseCurves:
         self._recent.use(chain)
         self._spent += self._cpu_clock() - began
         self._bound_work(now)
+
+    @property
+    def spent_seconds(self) -> float:
+        """CPU time that the curves have taken since the start."""
+        return self._spent_before + self._spent
 
     @property
     def observed_seconds(self) -> float:
@@ -190,6 +195,7 @@ class ReuseCurves:
             for tier in self._tiers.values():
                 for size in tier.sizes:
                     size.coarsen()
+        self._spent_before += self._spent
         self._spent, self._budget_since = 0.0, now
 
 

@@ -27,6 +27,7 @@ class ReuseStats:
     asked: tokens per second that were looked up.
     found: the part of these that a tier has with a multiple of its size, by the multiple as text.
     computing: seconds per second that computing all of these tokens would take; 0 if unknown.
+    spent: CPU seconds that these counts have taken since the start.
     asked_by_tenant, found_by_tenant: the same for the largest tenants, by name, and for the others together.
     """
 
@@ -34,6 +35,7 @@ class ReuseStats:
     asked: dict[TierId, float] = field(default_factory=dict)
     found: dict[TierId, dict[str, float]] = field(default_factory=dict)
     computing: float = 0.0
+    spent: float = 0.0
     asked_by_tenant: dict[TierId, dict[str, float]] = field(default_factory=dict)
     found_by_tenant: dict[TierId, dict[str, dict[str, float]]] = field(default_factory=dict)
 
@@ -74,7 +76,10 @@ class ReuseNotes:
         if now - self._made_at >= _FRESH_SECONDS:
             made = self._make_stats()
             most_asked = max(made.asked.values(), default=0.0)
-            self._made_at, self._stats = now, replace(made, computing=most_asked * token_seconds)
+            self._made_at, self._stats = (
+                now,
+                replace(made, computing=most_asked * token_seconds, spent=self._curves.spent_seconds),
+            )
         return self._stats
 
     def _make_stats(self) -> ReuseStats:

@@ -15,7 +15,7 @@ CURRENT: Mapping[type, frozenset[str]] = {
     RequestStats: frozenset({"running", "waiting", "loading", "following", "preempted"}),
     BlockStats: frozenset({"total", "used", "cached", "unstored", "tenants"}),
     TierStats: frozenset({"stores_refused", "cpu_tenants"}),
-    ReuseStats: frozenset(field.name for field in fields(ReuseStats)),
+    ReuseStats: frozenset(field.name for field in fields(ReuseStats)) - {"spent"},
     CPUTierStats: frozenset({"used_bytes", "capacity_bytes", "held_blocks", "deferred_blocks"}),
     LowerTierStats: frozenset(
         {

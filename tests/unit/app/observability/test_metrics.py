@@ -64,7 +64,7 @@ class EngineWithEverything(ReplayEngine):
                 ReplicaState(index=0, state="ok", epoch=1, machine="here", pid=7, answers=1, restarts=0, last_loss=""),
             ),
             routes=RouteStats({"prefix": 1}, 1, seconds, seconds),
-            reuse=ReuseStats(asked={"cpu": 2.0}, found={"cpu": {"1": 1.0}}),
+            reuse=ReuseStats(asked={"cpu": 2.0}, found={"cpu": {"1": 1.0}}, spent=0.5),
         )
 
 

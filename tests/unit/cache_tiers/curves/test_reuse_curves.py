@@ -87,13 +87,14 @@ def test_work_beyond_bound_halves_samples() -> None:
         lambda: {"cpu": 1 << 16},
         lambda _: partial(make_eviction, "lru"),
         Owners(),
-        # A minute passes with each request, and each request takes a second.
+        # A minute passes with each request, and each request takes two seconds.
         clock=lambda: 60.0 * next(times),
         cpu_clock=lambda: float(next(times)),
     )
     levels = [size.level for size in curves._tiers["cpu"].sizes]
     for number in range(3):
         curves.note(chain(str(number), 40), 40, 0, range(0))
+    assert curves.spent_seconds == 3 * 2
     assert all(size.level > level for size, level in zip(curves._tiers["cpu"].sizes, levels, strict=True))
 
 

@@ -8,6 +8,7 @@ from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.fleet.gateway.summed_stats import EndedStats, of_ended, summed
 from engine.loop.stats import EngineStats, TierStats, TokenStats
+from engine.offload.reuse_notes import ReuseStats
 from engine.testing.replay_engine import ReplayEngine
 
 STATS = ReplayEngine().stats()
@@ -44,6 +45,12 @@ def test_replica_that_ended_keeps_only_its_counts() -> None:
     redis = both.tiers.store.lower[REDIS.id]
     assert (redis.state, redis.pending_writes, redis.stored_blocks) == ("ok", 0, 14)
     assert both.tiers.store.cpu.capacity_bytes == 20
+
+
+def test_replica_that_ended_keeps_its_cpu_time_but_no_hit_rates() -> None:
+    planned = replace(ONE, reuse=ReuseStats(asked={"cpu": 2.0}, spent=0.5))
+    both = summed([of_ended(planned), planned])
+    assert (both.reuse.asked, both.reuse.spent) == ({"cpu": 2.0}, 1.0)
 
 
 def test_shared_tier_shows_the_worse_state_and_one_capacity() -> None:

@@ -1,22 +1,24 @@
 """`python -m bench.eviction`: replay of a trace of conversations and single calls against the eviction policies.
 
 No model runs: a request finds the longest run of its blocks that the tier holds, and leaves all of its blocks there.
-    The result is the share of the prompts' blocks that were found. The trace is drawn from a seed: thinking times and
-    message lengths are log-normal, numbers of turns geometric. The mixes differ in the share of traffic that never
-    returns. A second table compares the default policy with and without marks of clients for caching. A third one has
-    the blocks that reach a tier below, if those of single calls wait for a second use.
+The result is the share of the prompts' blocks that were found. A second table compares the default policy with and
+without marks of clients for caching. A third one has the blocks that reach a tier below, if those of single calls wait
+for a second use. With `--traces FOLDER`, it also has the published trace of coding agents (`agent.jsonl.gz`), with
+memory for a few minutes of it.
 """
 
 import argparse
 import heapq
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from math import inf, log
+from math import inf
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
+from bench.eviction_trace import AGENTS, BLOCK, MIXES, Ask, Kind, Mix, trace
 from bench.machine import describe_machine
+from bench.published_traces import agents
 from bench.report import RESULTS, write_results
 from bench.report_tables import table
 from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
@@ -24,119 +26,10 @@ from cache_tiers.moves.admission import Admission
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.owners.owners import Owners
 
-BLOCK: Final = 64
-HOURS: Final = 4
-CHATS_PER_MINUTE: Final = 3.0
 CAPACITIES: Final = (512, 2048, 8192)
 SEEDS: Final = (1, 2, 3)
-
-
-Kind = Literal["chat", "single call", "agent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Mix:
-    """Composition of the traffic.
-
-    singles: calls without a follow-up, for each chat.
-    templates: number of instructions shared by the single calls; 0 means that they share nothing.
-    agents: sessions of coding agents, for each chat. All of them share their tools and instructions.
-    """
-
-    name: str
-    singles: float
-    templates: int
-    agents: float = 0.0
-
-
-MIXES: Final = (
-    Mix("chats alone", 0.0, 0),
-    Mix("chats and single calls", 4.0, 0),
-    Mix("chats and calls that share 4 long instructions", 4.0, 4),
-)
-
-
-AGENTS: Final = Mix("chats, single calls and agents", 4.0, 0, agents=0.05)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request.
-
-    at: seconds since the start of the trace.
-    num_prompt: number of the prompt's blocks.
-    chain: keys of the blocks of prompt and answer.
-    num_instructions: number of the prompt's first blocks that other clients' prompts have too.
-    """
-
-    at: float
-    num_prompt: int
-    chain: tuple[BlockKey, ...]
-    kind: Kind = "chat"
-    num_instructions: int = 0
-
-
-def trace(mix: Mix, seed: int) -> list[Ask]:
-    """Return all requests of the trace, in order of time."""
-    source, asks = random.Random(seed), list[Ask]()
-    for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE)):
-        asks += _chat(source, f"chat/{seed}/{number}", at)
-    for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE * mix.singles)):
-        begin = source.randrange(mix.templates) if mix.templates else None
-        asks.append(_single(source, f"single/{seed}/{number}", begin, at))
-    for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE * mix.agents)):
-        asks += _session(source, f"agent/{seed}/{number}", at)
-    return sorted(asks, key=lambda ask: ask.at)
-
-
-def _arrivals(source: random.Random, per_minute: float) -> Iterator[float]:
-    at = 0.0
-    while per_minute and (at := at + source.expovariate(per_minute / 60)) < HOURS * 3600:
-        yield at
-
-
-def _chat(source: random.Random, name: str, at: float) -> Iterator[Ask]:
-    """Yield the turns of one chat.
-
-    The number of turns is geometric, with a mean of 4. Thinking time is log-normal: a minute in the median, sometimes
-    an hour.
-    """
-    system = source.choices(("none", "short", "long"), (5, 3, 2))[0]
-    keys = [_key(f"system/{system}", index) for index in range({"none": 0, "short": 3, "long": 16}[system])]
-    tokens = len(keys) * BLOCK
-    while True:
-        prompt = tokens + round(source.lognormvariate(log(60), 1.1))
-        tokens = prompt + round(source.lognormvariate(log(220), 0.8))
-        keys += [_key(name, index) for index in range(len(keys), tokens // BLOCK)]
-        yield Ask(at, prompt // BLOCK, tuple(keys))
-        if source.random() < 0.25 or tokens > 8192:
-            return
-        at += source.lognormvariate(log(60), 1.4)
-
-
-def _single(source: random.Random, name: str, template: int | None, at: float) -> Ask:
-    keys = [] if template is None else [_key(f"template/{template}", index) for index in range(24)]
-    prompt = len(keys) + round(source.lognormvariate(log(900), 0.9)) // BLOCK
-    chain = keys + [_key(name, index) for index in range(len(keys), prompt + 2)]
-    return Ask(at, prompt, tuple(chain), "single call", len(keys))
-
-
-def _session(source: random.Random, name: str, at: float) -> Iterator[Ask]:
-    """Yield the requests of a coding agent: a mean of 30, seconds apart, each with the result of a tool."""
-    keys = [_key("tools", index) for index in range(48)]
-    tokens = len(keys) * BLOCK
-    while True:
-        prompt = tokens + round(source.lognormvariate(log(150), 1.2))
-        tokens = prompt + round(source.lognormvariate(log(60), 0.8))
-        keys += [_key(name, index) for index in range(len(keys), tokens // BLOCK)]
-        yield Ask(at, prompt // BLOCK, tuple(keys), "agent", 48)
-        if source.random() < 1 / 30 or tokens > 32768:
-            return
-        at += source.lognormvariate(log(8), 1.2)
-
-
-def _key(name: str, index: int) -> BlockKey:
-    return BlockKey(f"{name}/{index}".encode())
+MINUTES: Final = (2, 5, 10)
+"""Minutes of the published trace: the tier holds all blocks that were used within them."""
 
 
 class Tier(Protocol):
@@ -380,26 +273,50 @@ def measure_marks(mix: Mix, marks: Sequence[Marks], capacity: int) -> list[Marke
     return [MarkedRow(mix.name, each.name, capacity, without, found(each)) for each in marks]
 
 
-def measure_written(mix: Mix, stored: tuple[Kind, ...], capacity: int) -> WrittenRow:
+def measure_written(name: str, traces: Sequence[Sequence[Ask]], stored: tuple[Kind, ...], capacity: int) -> WrittenRow:
     """Measure one row of the third table."""
     written = lost = 0.0
-    for seed in SEEDS:
-        asks = trace(mix, seed)
+    for asks in traces:
         every, some = EndlessTier(), AdmittingTier(capacity, stored)
         lost += replay(asks, every) - replay(asks, some)
         written += len(some.below) / len(every.keys)
-    return WrittenRow(mix.name, stored, capacity, written / len(SEEDS), lost / len(SEEDS))
+    return WrittenRow(name, stored, capacity, written / len(traces), lost / len(traces))
+
+
+def measure_agents(asks: Sequence[Ask]) -> list[WrittenRow]:
+    """Measure the rows of the published trace, whose requests are all stateless."""
+    sizes = {minutes: used_within(60.0 * minutes, asks) for minutes in MINUTES}
+    return [measure_written(f"coding agents, {minutes} minutes", [asks], (), size) for minutes, size in sizes.items()]
+
+
+def used_within(seconds: float, asks: Sequence[Ask]) -> int:
+    """Return the largest number of blocks that were used within any such time."""
+    last: OrderedDict[BlockKey, float] = OrderedDict()
+    most = 0
+    for ask in asks:
+        for key in ask.chain:
+            last[key] = ask.at
+            last.move_to_end(key)
+        while next(iter(last.values())) < ask.at - seconds:
+            last.popitem(last=False)
+        most = max(most, len(last))
+    return most
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Replay, print, and write eviction.json and eviction.md."""
     parser = argparse.ArgumentParser(prog="python -m bench.eviction", description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    out = parser.parse_args(argv).out
+    parser.add_argument("--traces", type=Path, help="folder with agent.jsonl.gz")
+    arguments = parser.parse_args(argv)
     rows = [measure(mix, capacity) for mix in MIXES for capacity in CAPACITIES]
     marked = [row for mix, marks in MARKED for capacity in CAPACITIES for row in measure_marks(mix, marks, capacity)]
-    kinds = [(mix, stored) for mix in (*MIXES, AGENTS) for stored in STORED]
-    written = [measure_written(mix, stored, capacity) for mix, stored in kinds for capacity in CAPACITIES]
+    written = []
+    for mix in (*MIXES, AGENTS):
+        traces = [trace(mix, seed) for seed in SEEDS]
+        written += [measure_written(mix.name, traces, each, size) for each in STORED for size in CAPACITIES]
+    if arguments.traces is not None:
+        written += measure_agents(agents(arguments.traces))
     result = {
         "machine": asdict(describe_machine()),
         "rows": [asdict(row) for row in rows],
@@ -413,7 +330,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             table(("traffic", "stored", "tier, tokens", "written", "points lost"), [row.cells for row in written]),
         )
     )
-    write_results(out, "eviction", result, f"{text}\n")
+    write_results(arguments.out, "eviction", result, f"{text}\n")
     return 0
 
 

@@ -2,29 +2,42 @@
 
 No model runs. The mixes are those of `bench.eviction`. The folder may have the traces `agent.jsonl.gz` and
 `conversation.jsonl.gz`. The time is that of all six sizes of one tier, for each request.
+
+A server with the default model then answers chats. The cost of the predictions is their share of the server's CPU time.
 """
 
 import argparse
-import gzip
+import asyncio
 import hashlib
-import json
-import random
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from bench.eviction import AGENTS, BLOCK, MIXES, Ask, PolicyTier, replay, trace
+from app.load.client import LoadClient, fixed_length
+from bench.ending import run_to_end
+from bench.eviction import PolicyTier, replay
+from bench.eviction_trace import AGENTS, BLOCK, MIXES, Ask, trace
 from bench.machine import describe_machine
-from bench.report import RESULTS, write_results
+from bench.published_traces import agents, conversations
+from bench.report import RESULTS, Target, write_results
+from bench.report_tables import targets_table
+from bench.server import EbbServer, ServerSettings
+from bench.workload import ScriptedChat, WorkloadShape, make_chats
 from cache_tiers.cpu.eviction import make_eviction
-from cache_tiers.curves.reuse_curves import FACTORS, ReuseCurves
+from cache_tiers.curves.reuse_curves import FACTORS, MOST_PART_OF_CORE, ReuseCurves
 from cache_tiers.owners.block_key import OWNER_BYTES, BlockKey
 from cache_tiers.owners.owners import Owners
 
-CONVERSATION_BLOCK: Final = 512
+MOST_ERROR: Final = 0.02
+SHAPE: Final = WorkloadShape(chats=8, turns=6)
+ANSWER_TOKENS: Final = 48
+FRESH_SECONDS: Final = 6.0
+"""Time after which the metrics have the last request's predictions."""
+PARTS: Final = ("ebb_plan_cpu_seconds_total", "process_cpu_seconds_total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +50,19 @@ class Row:
     predicted: list[float]
     ms_per_request: float
 
-
-def _agents(path: Path) -> Iterator[Ask]:
-    """Yield the requests of coding agents, whose sessions begin within four hours."""
-    source = random.Random(1)
-    for session in _lines(path):
-        at, known = source.uniform(0, 4 * 3600), list[bytes]()
-        for each in session["requests"]:
-            known = [*known[: each["keep"]], *(f"{session['id']}/{block}".encode() for block in each["new"])]
-            at += each["think"]
-            yield Ask(at, len(known), tuple(map(BlockKey, known)))
-            at += each["api"] or 0.0
+    @property
+    def error(self) -> float:
+        """The largest difference of two hit rates."""
+        return max(abs(told - seen) for seen, told in zip(self.replayed, self.predicted, strict=True))
 
 
-def _conversations(path: Path) -> Iterator[Ask]:
-    for each in _lines(path):
-        parts = range(CONVERSATION_BLOCK // BLOCK)
-        names = [BlockKey(f"{block}/{part}".encode()) for block in each["hash_ids"] for part in parts]
-        yield Ask(each["timestamp"] / 1e3, len(names), tuple(names))
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """CPU seconds of the predictions, and of the whole server, while it answered."""
 
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt") as file:
-        yield from map(json.loads, file)
+    predictions: float
+    server: float
+    seconds: float
 
 
 def measure(traffic: str, asks: Sequence[Ask], capacity: int) -> Row:
@@ -84,6 +87,36 @@ def measure(traffic: str, asks: Sequence[Ask], capacity: int) -> Row:
     )
 
 
+async def measure_cost(state_dir: Path) -> Cost:
+    """Have a server with all tiers answer chats, and return what the predictions cost."""
+
+    async def play(client: LoadClient, chat: ScriptedChat) -> None:
+        answers: list[str] = []
+        for _ in chat.questions:
+            answers.append((await client.chat(chat.messages(answers), fixed_length(ANSWER_TOKENS))).text)
+
+    async with EbbServer(ServerSettings("curves"), state_dir) as server:
+        await asyncio.sleep(FRESH_SECONDS)
+        before, began = await server.client.metrics(), time.perf_counter()
+        await asyncio.gather(*(play(server.client, chat) for chat in make_chats(SHAPE)))
+        seconds = time.perf_counter() - began
+        await asyncio.sleep(FRESH_SECONDS)
+        after = await server.client.metrics()
+    predictions, whole = (after[name] - before[name] for name in PARTS)
+    return Cost(predictions, whole, seconds)
+
+
+def targets(rows: Sequence[Row], cost: Cost) -> list[Target]:
+    """Return the largest error, and the cost of the predictions in one run."""
+    return [
+        Target("largest error, percentage points", 100 * max(row.error for row in rows), 100 * MOST_ERROR, False),
+        Target(
+            "CPU time of the predictions over the server's", cost.predictions / cost.server, MOST_PART_OF_CORE, False
+        ),
+        Target("part of a core while answering", cost.predictions / cost.seconds, MOST_PART_OF_CORE, False),
+    ]
+
+
 def table(rows: Sequence[Row]) -> str:
     """Format the rows as Markdown: the replayed hit rate, and the error of the prediction in percentage points."""
     sizes = " | ".join(f"× {factor:g}" for factor in FACTORS)
@@ -96,7 +129,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print, and write reuse_curves.json and reuse_curves.md."""
+    """Measure, print, and write reuse_curves.json and reuse_curves.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.reuse_curves", description=__doc__)
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--traces", type=Path, help="folder with agent.jsonl.gz and conversation.jsonl.gz")
@@ -105,16 +138,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         mix.name: (partial(trace, mix, 1), 2048) for mix in (*MIXES, AGENTS)
     }
     if arguments.traces is not None:
-        agents, conversations = (arguments.traces / f"{name}.jsonl.gz" for name in ("agent", "conversation"))
-        traffics["coding agents"] = (lambda: sorted(_agents(agents), key=lambda ask: ask.at), 8192)
-        traffics["conversations"] = (lambda: list(_conversations(conversations)), 32768)
+        traffics["coding agents"] = (partial(agents, arguments.traces), 8192)
+        traffics["conversations"] = (partial(conversations, arguments.traces), 32768)
+    with tempfile.TemporaryDirectory(prefix="ebb-curves-") as folder:
+        cost = run_to_end(measure_cost(Path(folder)))
     rows = []
     for name, (asks, capacity) in traffics.items():
         rows.append(measure(name, asks(), capacity))
         print(f"{table(rows[-1:]).splitlines()[-1]} {rows[-1].ms_per_request:.2f} ms each", flush=True)
-    result: Mapping[str, Any] = {"machine": asdict(describe_machine()), "rows": [asdict(row) for row in rows]}
-    write_results(arguments.out, "reuse_curves", result, table(rows))
-    return 0
+    held = targets(rows, cost)
+    result = {"machine": asdict(describe_machine()), "rows": [asdict(row) for row in rows], "cost": asdict(cost)}
+    text = f"{table(rows)}\n{targets_table(held)}\n"
+    write_results(arguments.out, "reuse_curves", result, text)
+    return 0 if all(target.met for target in held) else 1
 
 
 if __name__ == "__main__":

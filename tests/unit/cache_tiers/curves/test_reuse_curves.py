@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from bench.eviction import AGENTS, MIXES, Ask, Mix, PolicyTier, replay, trace
+from bench.eviction import PolicyTier, replay
+from bench.eviction_trace import AGENTS, MIXES, Ask, Mix, trace
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.curves.mini_tier import MOST_BLOCKS, MiniTier, Samples, Use, level_of
 from cache_tiers.curves.reuse_curves import FACTORS, MOST_TENANTS, Curve, ReuseCurves

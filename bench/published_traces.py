@@ -1,4 +1,13 @@
-"""Published traces of requests, as requests of `bench.eviction`: coding agents, and conversations."""
+"""Published traces of requests, as requests of `bench.eviction`: coding agents, and conversations.
+
+Each is a file of JSON lines, compressed by gzip:
+
+- `agent.jsonl.gz` has a session on each line (https://github.com/callanjfox/kv-cache-tester): `id` and `requests`. A
+  request has the seconds `think` before it and `api` that it took, and its blocks of 64 tokens as a change of those of
+  the request before: the first `keep` of them, and then `new`. Names of blocks count within a session.
+- `conversation.jsonl.gz` has a request on each line (https://github.com/kvcache-ai/Mooncake): `timestamp` in
+  milliseconds, and `hash_ids` of its blocks of 512 tokens.
+"""
 
 import gzip
 import json

@@ -194,6 +194,7 @@ bench-gpu-server: ## measure a server on a GPU as its clients see it, on a rando
 bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 stateless requests; JSON and table in bench/results, 40 minutes
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
+bench-redis-servers: ## compare the tier Redis on the binaries of two servers (ARGS="BASELINE [BINARY]"); JSON and table in bench/results
 bench-reuse-curves: ## compare predicted hit rates at other sizes of a tier with replays (ARGS="--traces DIR"); JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
 bench-page-peer: test-setup ## compare the page with Open WebUI's in Chromium, 20 minutes; JSON and table in bench/results

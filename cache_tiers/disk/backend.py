@@ -15,7 +15,7 @@ from cache_tiers.disk.index import DiskIndex
 from cache_tiers.disk.others import remove_expired
 from cache_tiers.disk.space import default_bound, space_of
 from cache_tiers.disk.stored_value import StoredValue, ValueId, stored_value_of, write_times
-from cache_tiers.disk.value_file import ValueFiles, allows_direct, file_bytes
+from cache_tiers.disk.value_file import ValueFiles, allows_direct, file_bytes, keeps_times
 from cache_tiers.lower.backend import Refusal, TierClient, TierDescription, TierFaultError, Usage, Value
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.promise import Promised, PromiseTerms
@@ -32,9 +32,11 @@ REFUSALS: Final = frozenset(
     {
         *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE),
         *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+        *(errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.ELOOP),
     }
 )
 """Errors of one change on a disk that still serves reads."""
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FIRST_READ_SECONDS: Final = 0.5
 _READ_AGAIN_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 0.002
@@ -82,6 +84,7 @@ class DiskBackend:
         self._index: DiskIndex | None = None
         self._reader: threading.Thread | None = None
         self._direct = False
+        self._keeps_times = True
         self._evicted = 0
         self._broken = 0
         self._written_bytes = 0
@@ -94,7 +97,7 @@ class DiskBackend:
         """See TierBackend."""
         with self._lock:
             if self._index is None:
-                self._direct = self._try_direct()
+                self._probe_folder()
                 self._index = DiskIndex(self.folder, client.owners, ttl_seconds=self._ttl_seconds)
                 self._reader = threading.Thread(target=self._read_first, name="disk-reader", daemon=True)
                 self._reader.start()
@@ -103,13 +106,14 @@ class DiskBackend:
         files = ValueFiles(self.folder.changing_times, direct=self._direct)
         return DiskSession(self, self._index, meter, client.fingerprint, files)
 
-    def _try_direct(self) -> bool:
+    def _probe_folder(self) -> None:
+        """Find out what the file system of the folder can do. Raise OSError."""
         try:
-            return allows_direct(str(self.folder.path))
+            self._direct = allows_direct(str(self.folder.path))
+            self._keeps_times = keeps_times(str(self.folder.path))
         except OSError as error:
-            if error.errno in REFUSALS:
-                return False
-            raise
+            if error.errno not in REFUSALS:
+                raise
 
     def describe_fault(self, error: OSError | TierFaultError) -> str:
         """See TierBackend."""
@@ -150,16 +154,22 @@ class DiskBackend:
         )
 
     def _look_at_folder(self) -> None:
-        """Raise OSError while the folder is missing. One that stays away was removed, and is created again."""
+        """Raise OSError while the folder is missing. One that stays away was removed, and is created again.
+
+        One that was replaced, such as by its copy, has other locks, which are opened.
+        """
         try:
-            os.stat(self.folder.path)
+            is_current = self.folder.is_current()
         except FileNotFoundError:
             now = time.monotonic()
             self._missed_at = self._missed_at or now
             if now - self._missed_at < _MISSED_SECONDS:
                 raise
-            self.folder.create()
+            is_current = False
+        if not is_current:
             self._is_read.clear()
+            self.folder.create()
+            self._probe_folder()
         self._missed_at = 0.0
 
     def _read_again(self, index: DiskIndex) -> None:
@@ -196,26 +206,48 @@ class DiskBackend:
             space = space_of(self.folder.path)
             # A file system may take its time to count what was removed, so each removal counts by its size.
             free, bound = space.free, self._bound(index, space.free)
+            files = space.spare_files - (nbytes > 0)
             kept_free = space.kept_free if self._kept_free is None else self._kept_free
             refusal = Refusal(f"less than {kept_free // _MIB} MiB would stay free on the disk")
             if nbytes > bound or not self._is_read.is_set():
                 return refusal
             broken: list[ValueId] = []
-            while self.folder.is_holder and (index.used_bytes + nbytes > bound or free < nbytes + kept_free):
-                if (evicted := index.take_next()) is not None:
-                    free += self._evict(index, *evicted)
-                elif (index.used_bytes > bound or free < kept_free * _LAST_FREE_SHARE) and (
-                    evicted := index.take_promised()
+            try:
+                while self.folder.is_holder and (
+                    index.used_bytes + nbytes > bound or free < nbytes + kept_free or files < 0
                 ):
-                    broken.append(evicted[0])
-                    free += self._evict(index, *evicted, force=True)
-                else:
-                    break
+                    if (evicted := index.take_next()) is not None:
+                        freed = self._evict(index, *evicted)
+                    elif (index.used_bytes > bound or free < kept_free * _LAST_FREE_SHARE) and (
+                        evicted := index.take_promised()
+                    ):
+                        broken.append(evicted[0])
+                        freed = self._evict(index, *evicted, force=True)
+                    else:
+                        break
+                    free, files = free + freed, files + (freed > 0)
+            except OSError as error:
+                if error.errno not in REFUSALS:
+                    raise
+                return Refusal(f"a block could not be removed: {error.strerror}")
             self.note_broken(broken, "the disk has no room for them")
             if free < nbytes + kept_free:
                 return refusal
+            if files < 0:
+                return Refusal("too few files would stay free on the disk")
             self._written_bytes = nbytes or self._written_bytes
             return self._refuse_if_promised(index, nbytes)
+
+    def give_way(self, index: DiskIndex, nbytes: int) -> bool:
+        """Evict `nbytes` of unpromised values after a write that found the disk full, whatever is free by its figures.
+
+        A quota is such a case. Return False if that is not possible. Raise OSError.
+        """
+        with self._evicting:
+            freed = 0
+            while freed < nbytes and self.folder.is_holder and (evicted := index.take_next()) is not None:
+                freed += self._evict(index, *evicted)
+            return freed >= nbytes
 
     def _refuse_if_promised(self, index: DiskIndex, nbytes: int) -> Refusal | None:
         """Return a refusal if promised values leave no room for `nbytes`. The process that evicts knows all of them."""
@@ -223,17 +255,22 @@ class DiskBackend:
             return Refusal("the blocks that are promised leave no room for others")
         return None
 
-    def _evict(self, index: DiskIndex, value: ValueId, nbytes: int, *, force: bool = False) -> int:
+    def _evict(self, index: DiskIndex, value: ValueId, known: StoredValue, *, force: bool = False) -> int:
         """Remove a value, unless another process has promised it. Return the bytes that this freed. Raise OSError."""
         path = self.folder.file_of(*value.parts())
-        with suppress(FileNotFoundError), self.folder.changing_times():
-            stored = stored_value_of(os.stat(path), nbytes)
-            if stored.is_promised(time.time()) and not force:
-                index.put(value, stored)
-                return 0
-            os.unlink(path)
-            self._evicted += 1
-            return nbytes
+        try:
+            with suppress(FileNotFoundError), self.folder.changing_times():
+                stored = stored_value_of(os.stat(path), known.nbytes)
+                if stored.is_promised(time.time()) and not force:
+                    index.put(value, stored)
+                    return 0
+                os.unlink(path)
+                self._evicted += 1
+                return known.nbytes
+        except OSError:
+            # The value still takes room.
+            index.put(value, known)
+            raise
         return 0
 
     def note_broken(self, values: Sequence[ValueId], why: str) -> None:
@@ -247,6 +284,8 @@ class DiskBackend:
 
     def promise(self, index: DiskIndex, values: Sequence[ValueId], terms: PromiseTerms) -> Promised:
         """See PromisingSession. Raise OSError."""
+        if not self._keeps_times:
+            return Promised(0, "no_tier")
         seconds = terms.seconds + _MARK_SECONDS if terms.seconds else 0.0
         with self.folder.changing_times():
             now, found = time.time(), list[tuple[ValueId, StoredValue]]()
@@ -320,7 +359,7 @@ class DiskSession:
             try:
                 if (refusal := self._backend.make_room(self._index, nbytes)) is not None:
                     return refusal
-                stored = self._write(self._path(value.key), value)
+                stored = self._write(self._path(value.key), value, nbytes)
             except OSError as error:
                 if error.errno in REFUSALS:
                     return Refusal(f"a block could not be written: {error.strerror}")
@@ -328,7 +367,15 @@ class DiskSession:
             self._index.put(self._id(value.key), stored)
         return None
 
-    def _write(self, path: str, value: Value) -> StoredValue:
+    def _write(self, path: str, value: Value, nbytes: int) -> StoredValue:
+        try:
+            return self._write_file(path, value)
+        except OSError as error:
+            if error.errno not in _FULL or not self._backend.give_way(self._index, nbytes):
+                raise
+        return self._write_file(path, value)
+
+    def _write_file(self, path: str, value: Value) -> StoredValue:
         try:
             return self._files.write(path, value)
         except FileNotFoundError:
@@ -401,7 +448,8 @@ class DiskSession:
 
     def _unlink(self, key: bytes, fingerprint: bytes) -> None:
         self._index.forget(ValueId(key + fingerprint))
-        with suppress(FileNotFoundError):
+        # A folder with the name of a value holds no value.
+        with suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(self._folder.file_of(fingerprint, key))
 
     def _id(self, key: bytes) -> ValueId:

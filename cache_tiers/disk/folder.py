@@ -7,8 +7,10 @@
 Processes with the same secret share the folder. A key begins with its owner, so files are spread by its last byte.
 """
 
+import errno
 import fcntl
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,12 +19,15 @@ from typing import Final
 
 from blake3 import blake3
 
+from cache_tiers.disk.space import existing_part
+
 _CONTEXT: Final = "Ebb 2026-11-30 name of the folder of KV blocks"
 _TAG: Final = "Signature: 8a477f597d28d172789f06886806bc55\n# KV blocks of Ebb. They can be computed again.\n"
 _NAME_BYTES: Final = 8
 _FINGERPRINT_BYTES: Final = 16
 _SECTOR_BYTES: Final = 512
 """Unit of `st_blocks`."""
+_MODE: Final = 0o700
 DRAFT: Final = ".draft"
 """Suffix of a file that is being written."""
 
@@ -49,21 +54,44 @@ class DiskFolder:
         """Create the folder. Raise OSError."""
         self.path = path
         self.is_holder = False
+        self._device: int | None = None
         self._held = self._shared = self._times = -1
         self._times_lock = threading.Lock()
         self.create()
 
     def create(self) -> None:
-        """Create the folder if it does not exist, and open its locks. Raise OSError."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.path.chmod(0o700)
+        """Create the folder if it does not exist, and open its locks. Raise OSError.
+
+        A folder that was removed is not created on another file system: the disk that held it may not be mounted.
+        """
+        self.is_holder = False
+        if self._device is not None and os.stat(existing_part(self.path)).st_dev != self._device:
+            raise FileNotFoundError(errno.ENOENT, "its file system is not mounted")
+        self.path.mkdir(mode=_MODE, parents=True, exist_ok=True)
+        status = os.stat(self.path)
+        # A file system that is read-only refuses even a change to the same mode.
+        if stat.S_IMODE(status.st_mode) != _MODE:
+            self.path.chmod(_MODE)
+        self._device = status.st_dev
         with suppress(FileExistsError), (self.path / "CACHEDIR.TAG").open("x") as tag:
             tag.write(_TAG)
-        self.close()
-        # A descriptor that is open for writing would keep the file system from being remounted read-only.
-        self._held, self._shared, self._times = self._open("held"), self._open("shared"), self._open("times")
-        self.is_holder = False
+        with self._times_lock:
+            self._close()
+            # A descriptor that is open for writing would keep the file system from being remounted read-only.
+            self._held, self._shared, self._times = self._open("held"), self._open("shared"), self._open("times")
         _lock(self._shared, fcntl.LOCK_SH)
+
+    def is_current(self) -> bool:
+        """Return whether the locks are those of the folder that is there now. Raise OSError, also if there is none.
+
+        Without them, two processes would evict in a folder that was replaced, such as by a copy.
+        """
+        os.stat(self.path)
+        try:
+            there = os.stat(self.path / "held")
+        except FileNotFoundError:
+            return False
+        return self._held >= 0 and os.path.samestat(there, os.fstat(self._held))
 
     def _open(self, name: str) -> int:
         return os.open(self.path / name, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -86,6 +114,8 @@ class DiskFolder:
     def changing_times(self) -> Iterator[None]:
         """Let no other thread or process change times of files that it has read, or evict a file, for some moments."""
         with self._times_lock:
+            if self._times < 0:
+                raise FileNotFoundError(errno.ENOENT, "the folder is missing")
             fcntl.flock(self._times, fcntl.LOCK_EX)
             try:
                 yield
@@ -110,7 +140,7 @@ class DiskFolder:
         shard = Path(path).parent
         for folder in (shard.parent, shard):
             with suppress(FileExistsError):
-                folder.mkdir(mode=0o700)
+                folder.mkdir(mode=_MODE)
 
     def remove(self) -> None:
         """Remove the folder, which must hold no values. Raise OSError if it holds something else."""
@@ -121,24 +151,37 @@ class DiskFolder:
     def close(self) -> None:
         """Let another process hold the folder."""
         with self._times_lock:
-            for descriptor in (self._held, self._shared, self._times):
-                if descriptor >= 0:
-                    os.close(descriptor)
-            self._held = self._shared = self._times = -1
+            self._close()
+
+    def _close(self) -> None:
+        for descriptor in (self._held, self._shared, self._times):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._held = self._shared = self._times = -1
 
 
 def shards_of(path: Path) -> list[tuple[bytes, str]]:
-    """Return the fingerprint and the path of each folder in `path` that may hold values. Raise OSError."""
-    return [
-        (fingerprint, f"{path}/{fingerprint.hex()}/{shard}")
-        for fingerprint in _fingerprints_in(path)
-        for shard in os.listdir(path / fingerprint.hex())
-    ]
+    """Return the fingerprint and the path of each folder in `path` that may hold values. Raise OSError.
+
+    Whatever else people and programs put there is left out.
+    """
+    shards: list[tuple[bytes, str]] = []
+    for fingerprint in _fingerprints_in(path):
+        # Another process may remove it, and another user may own it.
+        with suppress(FileNotFoundError, PermissionError):
+            names = _folders_in(f"{path}/{fingerprint.hex()}")
+            shards += [(fingerprint, f"{path}/{fingerprint.hex()}/{name}") for name in names if _bytes_of(name, 1)]
+    return shards
 
 
 def _fingerprints_in(path: Path) -> list[bytes]:
-    found = (_bytes_of(name, _FINGERPRINT_BYTES) for name in os.listdir(path))
+    found = (_bytes_of(name, _FINGERPRINT_BYTES) for name in _folders_in(str(path)))
     return [fingerprint for fingerprint in found if fingerprint is not None]
+
+
+def _folders_in(path: str) -> list[str]:
+    with os.scandir(path) as entries:
+        return [entry.name for entry in entries if entry.is_dir()]
 
 
 def synchronize(folder: str) -> None:
@@ -154,8 +197,13 @@ def synchronize(folder: str) -> None:
 
 
 def disk_bytes(status: os.stat_result) -> int:
-    """Return the bytes that a file takes on the disk."""
-    return status.st_blocks * _SECTOR_BYTES
+    """Return the bytes that a file takes on the disk. Some file systems count them late, or never."""
+    return max(status.st_size, status.st_blocks * _SECTOR_BYTES)
+
+
+def is_own(name: str) -> bool:
+    """Return whether a file with this name in a shard is a value, or a draft of one."""
+    return key_of(name) is not None or name.endswith(DRAFT)
 
 
 def key_of(name: str) -> bytes | None:
@@ -168,7 +216,7 @@ def _bytes_of(name: str, count: int) -> bytes | None:
         raw = bytes.fromhex(name)
     except ValueError:
         return None
-    return raw if len(raw) == count and len(name) == 2 * count else None
+    return raw if len(raw) == count and name == raw.hex() else None
 
 
 def _lock(descriptor: int, operation: int) -> bool:

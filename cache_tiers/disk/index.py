@@ -1,5 +1,6 @@
 """The values of a folder by the time of their last use: their sizes, and which are to be evicted first."""
 
+import logging
 import os
 import stat
 import threading
@@ -9,13 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from cache_tiers.disk.folder import DRAFT, DiskFolder, disk_bytes, key_of
+from cache_tiers.disk.folder import DiskFolder, disk_bytes, is_own, key_of
 from cache_tiers.disk.promised_values import PromisedValues
 from cache_tiers.disk.stored_value import StoredValue, ValueId, stored_value_of
 from cache_tiers.owners.block_key import Owner, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import OwnedKeys
 from cache_tiers.tier import BLOCK_TTL_SECONDS
+
+logger = logging.getLogger(__name__)
 
 _DRAFT_SECONDS: Final = 60.0
 """Age from which a draft has no writer any more."""
@@ -75,16 +78,19 @@ class DiskIndex:
             self._values.put(value, stored, stored.nbytes)
 
     def use(self, value: ValueId) -> float:
-        """Count a value as the most recently used. Return the seconds since the file states a use; 0 if unknown."""
+        """Count a value as the most recently used. Return the seconds since the file states a use; 0 if unknown.
+
+        A clock that was set back since then counts as well, so that the file does not state a later use for years.
+        """
         now = time.time()
         with self._lock:
             if (promised := self._promised.get(value)) is not None:
-                return now - promised.used_at
+                return abs(now - promised.used_at)
             known = self._values.get(value)
             if known is None:
                 return 0.0
             self._values.use(value)
-            return now - known.used_at
+            return abs(now - known.used_at)
 
     def num_admitted(self, values: Sequence[tuple[ValueId, StoredValue]], reserved_bytes: int) -> int:
         """Return how many of `values`, from the first on, can be promised.
@@ -109,8 +115,8 @@ class DiskIndex:
             promised = self._promised.pop(value)
             return promised is not None and promised.is_promised(time.time())
 
-    def take_next(self) -> tuple[ValueId, int] | None:
-        """Remove the value to evict next, and return it with its bytes; None if only promised ones are left."""
+    def take_next(self) -> tuple[ValueId, StoredValue] | None:
+        """Remove the value to evict next, and return it; None if only promised ones are left."""
         with self._lock:
             self._end_promises()
             if not len(self._values):
@@ -119,9 +125,9 @@ class DiskIndex:
             self._gone.add(value)
             known = self._values.pop(value)
             assert known is not None
-            return value, known.nbytes
+            return value, known
 
-    def take_promised(self) -> tuple[ValueId, int] | None:
+    def take_promised(self) -> tuple[ValueId, StoredValue] | None:
         """Remove the value whose promise would end first, since it cannot be held. Return as `take_next`."""
         with self._lock:
             if (value := self._promised.next_to_end()) is None:
@@ -129,7 +135,7 @@ class DiskIndex:
             self._gone.add(value)
             known = self._promised.pop(value)
             assert known is not None
-            return value, known.nbytes
+            return value, known
 
     def _end_promises(self) -> None:
         for value, stored in self._promised.take_ended(time.time()):
@@ -152,12 +158,20 @@ class DiskIndex:
         found: list[_Found] = []
         unread: set[bytes] = set()
         for fingerprint, path in self._folder.shards():
-            changed_at = os.stat(path).st_mtime_ns
-            if changed_only and self._changed_at.get(path) == changed_at:
-                unread.add(bytes.fromhex(path[-2:]) + fingerprint)
+            try:
+                changed_at = os.stat(path).st_mtime_ns
+                if changed_only and self._changed_at.get(path) == changed_at:
+                    unread.add(bytes.fromhex(path[-2:]) + fingerprint)
+                    continue
+                self._changed_at[path] = changed_at
+                values = list(self._read_shard(fingerprint, path, began, clean=clean))
+            except OSError as error:
+                # A part that another user owns or that the medium cannot read costs only the values in it.
+                logger.debug("%s cannot be read: %s", path, error.strerror)
                 continue
-            self._changed_at[path] = changed_at
-            found.extend(self._read_shard(fingerprint, path, began, clean=clean))
+            if clean and not values and began - changed_at / 1e9 > self._ttl_seconds:
+                self._remove_if_empty(path)
+            found.extend(values)
             pause()
         return self._take_over(found, unread, began)
 
@@ -167,12 +181,20 @@ class DiskIndex:
                 # Another process may remove the file at any time.
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
+                    if not (is_own(entry.name) and stat.S_ISREG(status.st_mode)):
+                        continue
                     key, stored = key_of(entry.name), stored_value_of(status, disk_bytes(status))
-                    most_seconds = _DRAFT_SECONDS if entry.name.endswith(DRAFT) else self._ttl_seconds
-                    if clean and now - stored.used_at > most_seconds and not stored.is_promised(now):
-                        os.unlink(entry.path)
-                    elif key is not None and stat.S_ISREG(status.st_mode):
+                    most_seconds = self._ttl_seconds if key is not None else _DRAFT_SECONDS
+                    is_over = now - stored.used_at > most_seconds and not stored.is_promised(now)
+                    if not (clean and is_over and _is_removed(entry.path)) and key is not None:
                         yield _Found(stored, ValueId(key + fingerprint))
+
+    def _remove_if_empty(self, shard: str) -> None:
+        """Remove a folder that had no value for long, and that of its model: each version may have another one."""
+        self._changed_at.pop(shard, None)
+        with suppress(OSError):
+            os.rmdir(shard)
+            os.rmdir(os.path.dirname(shard))
 
     def _take_over(self, found: list[_Found], unread: set[bytes], began: float) -> list[ValueId]:
         """Take over what was found, except for what this process has changed since the reading began.
@@ -197,6 +219,17 @@ class DiskIndex:
                 if each.value not in self._gone and (mine is None or mine.used_at < each.stored.used_at):
                     self._put(each.value, each.stored)
             return broken
+
+
+def _is_removed(path: str) -> bool:
+    """Remove a file, unless the disk refuses that. Return whether it is gone."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 _END_BYTES: Final = 17

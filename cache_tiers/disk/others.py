@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from cache_tiers.disk.folder import DiskFolder, is_folder_name
+from cache_tiers.disk.folder import DiskFolder, is_folder_name, is_own
 from cache_tiers.disk.stored_value import stored_value_of
 
 
@@ -32,7 +32,7 @@ def remove_expired(path: Path, ttl_seconds: float) -> int:
 def _remove_expired(folder: DiskFolder, used_before: float) -> int:
     removed = 0
     for _, shard in folder.shards():
-        for path in (f"{shard}/{name}" for name in os.listdir(shard)):
+        for path in (f"{shard}/{name}" for name in os.listdir(shard) if is_own(name)):
             status = os.lstat(path)
             is_promised = stored_value_of(status, 0).is_promised(time.time())
             if status.st_mtime < used_before and not is_promised:

@@ -1,6 +1,7 @@
 """How much of a disk KV blocks may take."""
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,23 +19,38 @@ FREE_SHARE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
-    """State of the file system of a folder, in bytes. `is_read_only`: whether nothing can be written there."""
+    """State of the file system of a folder, in bytes.
+
+    is_read_only: whether nothing can be written there.
+    total_files, free_files: files that it can hold, and how many more; 0 in total if there is no limit.
+    """
 
     total: int
     free: int
     is_read_only: bool
+    total_files: int = 0
+    free_files: int = 0
 
     @property
     def kept_free(self) -> int:
         """Bytes that writes leave free for everything else."""
         return max(LEAST_FREE, int(self.total * FREE_SHARE))
 
+    @property
+    def spare_files(self) -> int:
+        """Files that can be created while enough are left for everything else; below 0 if too few are left."""
+        return self.free_files - int(self.total_files * FREE_SHARE) if self.total_files else sys.maxsize
+
 
 def space_of(folder: Path) -> DiskSpace:
     """Ask the file system. Raise OSError."""
     found = os.statvfs(folder)
     return DiskSpace(
-        found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize, bool(found.f_flag & os.ST_RDONLY)
+        found.f_blocks * found.f_frsize,
+        found.f_bavail * found.f_frsize,
+        bool(found.f_flag & os.ST_RDONLY),
+        found.f_files,
+        found.f_favail,
     )
 
 

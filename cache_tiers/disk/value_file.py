@@ -8,6 +8,7 @@ takes half the CPU time, and leaves the page cache to the weights.
 import errno
 import mmap
 import os
+import stat
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -20,6 +21,13 @@ from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
 
 PAGE: Final = 4096
 """Multiple of the block of every medium, to which direct reads and writes are aligned."""
+
+
+_DENIED: Final = frozenset({errno.EACCES, errno.EPERM})
+"""Errors of opening a file of another user."""
+_CANNOT_RESERVE: Final = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS})
+"""Errors of a file system that reserves no bytes, as the C library emulates it past the page cache."""
+_TIME_SLACK_SECONDS: Final = 5.0
 
 
 def file_bytes(payload_bytes: int) -> int:
@@ -45,11 +53,19 @@ class ValueFiles:
         try:
             # A read must not change the time of access, which states a promise.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME | self._flags(value.payload)
-            file = os.open(path, flags)
+            # Without O_NONBLOCK, a pipe would hold the thread for ever.
+            file = os.open(path, flags | os.O_NONBLOCK)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            if error.errno in _DENIED or _is_no_file(path):
+                return Reject.UNREADABLE
+            raise
         try:
-            if os.fstat(file).st_size != file_bytes(value.payload.nbytes):
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                return Reject.UNREADABLE
+            if status.st_size != file_bytes(value.payload.nbytes):
                 return Reject.LENGTH
             if os.preadv(file, self._parts(value.payload), 0) != file_bytes(value.payload.nbytes):
                 return Reject.LENGTH
@@ -71,8 +87,7 @@ class ValueFiles:
         file = os.open(draft, flags, 0o600)
         try:
             try:
-                # A file system that is full says so here, before any byte is written.
-                os.posix_fallocate(file, 0, nbytes)
+                _reserve(file, nbytes)
                 if os.pwritev(file, self._parts(value.payload), 0) != nbytes:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
@@ -98,6 +113,35 @@ class ValueFiles:
     def _flags(self, payload: memoryview) -> int:
         """Return O_DIRECT if it can be used: lengths must be multiples of the medium's block, as addresses are."""
         return os.O_DIRECT if self._direct and payload.nbytes % PAGE == 0 else 0
+
+
+def _is_no_file(path: str) -> bool:
+    """Return whether something else than a file is at a path: a link, a folder, a pipe. Raise OSError."""
+    return not stat.S_ISREG(os.lstat(path).st_mode)
+
+
+def _reserve(file: int, nbytes: int) -> None:
+    """Reserve the bytes of a file. A file system that is full raises OSError here, before any byte is written."""
+    try:
+        os.posix_fallocate(file, 0, nbytes)
+    except OSError as error:
+        if error.errno not in _CANNOT_RESERVE:
+            raise
+
+
+def keeps_times(folder: str) -> bool:
+    """Return whether files in `folder` keep both of their times, as promises need it. Raise OSError."""
+    path = f"{folder}/{os.urandom(8).hex()}{DRAFT}"
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        now = time.time()
+        write_times(path, StoredValue(now, 0, now + 1000.0))
+        until = stored_value_of(os.stat(path), 0).promised_until
+        return abs(until - now - 1000.0) < _TIME_SLACK_SECONDS
+    finally:
+        os.close(file)
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def allows_direct(folder: str) -> bool:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,12 +26,14 @@ def mounted(folder: Path, *arguments: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def mounted_image(image: Path, folder: Path, size: str = "") -> Iterator[Path]:
-    """Mount the ext4 file system of `image`, which is made with `size` if it does not exist."""
+def mounted_image(
+    image: Path, folder: Path, size: str = "", kind: str = "ext4", options: Sequence[str] = ()
+) -> Iterator[Path]:
+    """Mount the file system of `image`, which is made with `size` and the options of mke2fs if it does not exist."""
     if not image.exists():
-        if shutil.which("mkfs.ext4") is None:
-            pytest.skip("not run: no mkfs.ext4 (apt-get install e2fsprogs)")
+        if shutil.which("mke2fs") is None:
+            pytest.skip("not run: no mke2fs (apt-get install e2fsprogs)")
         subprocess.run(["truncate", "-s", size, image], check=True)
-        subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+        subprocess.run(["mke2fs", "-q", "-t", kind, "-m", "0", *options, image], check=True)
     with mounted(folder, "-o", "loop", image):
         yield folder

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from cache_tiers.disk import backend
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.misses import TierMissReason
 from tests.faults_disk.disk import disk_at
@@ -196,6 +197,41 @@ def test_memory_and_overlay_file_systems_hold_blocks(folder: Path) -> None:
                 assert all(tier.put(number) for number in range(20))
             with tier_on(place / "kv", 40 << 20) as tier:
                 assert tier.load(list(range(20))) == list(range(20))
+
+
+@pytest.mark.parametrize("kind", ["ext2", "ext3"])
+def test_file_systems_that_reserve_no_bytes_hold_blocks(folder: Path, kind: str) -> None:
+    with mounted_image(folder / "image", folder / "disk", "64M", kind) as disk:
+        with tier_on(disk / "kv", 40 << 20) as tier:
+            assert all(tier.put(number) for number in range(20))
+        with tier_on(disk / "kv", 40 << 20) as tier:
+            assert tier.load(list(range(20))) == list(range(20))
+
+
+def test_disk_with_few_files_keeps_the_newest_blocks(folder: Path) -> None:
+    options = ("-N", "48")
+    with (
+        mounted_image(folder / "image", folder / "disk", "128M", options=options) as disk,
+        tier_on(disk / "kv") as tier,
+    ):
+        assert all(tier.put(number) for number in range(60))
+        assert tier.load(list(range(56, 60))) == [56, 57, 58, 59]
+        assert tier.tier.stats().refusal == ""
+        assert os.statvfs(disk).f_favail >= 2, "the database needs files too"
+
+
+def test_disk_that_is_unmounted_is_not_replaced_by_its_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_MISSED_SECONDS", 1.0)
+    place = folder / "disk"
+    with mounted_image(folder / "image", place, "64M") as disk, tier_on(disk / "kv") as tier:
+        assert tier.put(1)
+        subprocess.run(["umount", "-l", disk], check=True)
+        until(lambda: "not mounted" in tier.tier.stats().state)
+        assert list(place.iterdir()) == []
+        with mounted_image(folder / "image", place):
+            until(lambda: tier.tier.available)
+            assert tier.load([1]) == [1]
+            assert tier.put(2)
 
 
 def test_holder_that_is_killed_leaves_the_folder_to_another(folder: Path) -> None:

@@ -128,11 +128,11 @@ def test_failed_write_is_a_refusal_and_leaves_nothing(tmp_path: Path, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with opened(tmp_path / "kv") as disk:
-        disk.put(1)
+        disk.put(1, 2)
         monkeypatch.setattr(os, "pwritev", fail)
-        assert disk.put(2) == [False]
+        assert disk.put(3) == [False]
         assert disk.tier.stats().refusal == "a block could not be written: No space left on device"
-        assert disk.load(1) == [1]
+        assert disk.load(1, 2) == [2], "the oldest block gave way"
         assert [path.name for path in (tmp_path / "kv").rglob("*.draft")] == []
 
 

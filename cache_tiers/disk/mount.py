@@ -8,19 +8,25 @@ IN_MEMORY: Final = frozenset({"tmpfs", "ramfs", "hugetlbfs"})
 REMOTE: Final = frozenset(
     {
         *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "afs", "ceph", "lustre", "gpfs", "beegfs", "gfs2"),
-        *("ocfs2", "orangefs", "pvfs2", "coda", "ncpfs", "davfs", "fuse.sshfs", "fuse.glusterfs", "fuse.s3fs"),
-        *("fuse.rclone", "fuse.davfs2", "fuse.ceph", "fuse.mfs", "fuse.juicefs", "fuse.gcsfuse", "fuse.goofys"),
+        *("ocfs2", "orangefs", "pvfs2", "coda", "ncpfs", "davfs", "glusterfs", "wekafs", "vboxsf", "vmhgfs", "prl_fs"),
+        *("autofs", "fakeowner", "fuse.grpcfuse", "fuse.vmhgfs-fuse", "fuse.gvfsd-fuse", "fuse.kio-fuse"),
+        *("fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.davfs2", "fuse.ceph", "fuse.ceph-fuse"),
+        *("fuse.mfs", "fuse.moosefs", "fuse.lizardfs", "fuse.juicefs", "fuse.JuiceFS", "fuse.gcsfuse", "fuse.goofys"),
+        *("fuse.mount-s3", "fuse.mountpoint-s3", "fuse.blobfuse", "fuse.blobfuse2", "fuse.seaweedfs", "fuse.nfs"),
+        *("fuse.fuse-nfs", "fuse.smbnetfs", "fuse.curlftpfs", "fuse.alluxio-fuse", "fuse.fuse_dfs", "fuse.dfuse"),
     }
 )
 
 
 def file_system_of(folder: Path) -> str:
     """Return the type of the file system on which `folder` is or would be created; empty if it is unknown."""
+    # The first look at a path mounts what is to be mounted there.
+    path = folder.resolve()
     try:
         mountinfo = Path("/proc/self/mountinfo").read_text()
     except OSError:
         return ""
-    return type_at(folder.resolve(), mountinfo)
+    return type_at(path, mountinfo)
 
 
 def type_at(path: Path, mountinfo: str) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from cache_tiers.config import TierConfig
 from cache_tiers.disk.tier import DiskKind
 from cache_tiers.lower.tier import LowerTierKind
 from cache_tiers.redis.tier import RedisKind
@@ -9,6 +10,11 @@ from cache_tiers.tier import CPU, DEVICE, Tier
 
 LOWER_TIERS: Final[tuple[LowerTierKind, ...]] = (RedisKind(), DiskKind())
 """Tiers below CPU memory, the nearest first."""
+
+
+def sealing_bytes(config: TierConfig, block_nbytes: int) -> int:
+    """Return the most bytes that the threads of the lower tiers take to seal blocks."""
+    return sum(kind.description.sealing_bytes(block_nbytes) for kind in LOWER_TIERS if not kind.is_off(config))
 
 
 def all_tiers() -> tuple[Tier, ...]:

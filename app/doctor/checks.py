@@ -212,11 +212,11 @@ def check_memory(settings: Settings) -> Finding:
         text = f"the weights take {format_size(plan.loading)} of {format_size(host)} free until they are quantized"
         return Finding("fail", "memory", text, "choose another --model, or a GGUF file, which is quantized already")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
-    below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
+    below = (("CPU tier", plan.cpu_pool), ("sealing", plan.sealing), ("Redis", plan.redis))
     if device is None:
         return _compare((weights, pool, *below), host, at_start=plan.at_start)
     on_device = _compare((weights, pool), device, at_start=plan.weights + plan.device_pool)
-    on_host = _compare(below, host, at_start=plan.cpu_pool)
+    on_host = _compare(below, host, at_start=plan.cpu_pool + plan.sealing)
     worse = on_device if on_device.level != "ok" else on_host
     return Finding(worse.level, "memory", f"{name}: {on_device.text}; host: {on_host.text}", worse.advice)
 

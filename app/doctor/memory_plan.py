@@ -8,8 +8,9 @@ import torch
 from app.config.settings import Settings, trial_config
 from app.doctor.network_check import network_of
 from cache_tiers.layout.layout import BlockLayout
+from cache_tiers.registry import sealing_bytes
 from engine.attention.backend import kv_shapes
-from engine.device.choice import choose_device
+from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import kv_budget, redis_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.registry import NetworkSummary
@@ -24,20 +25,22 @@ STAGING_BYTES = 64 << 20
 class MemoryPlan:
     """Memory of a server, in bytes.
 
-    Weights and pools are allocated at the start, while Redis grows up to `redis`. loading: the most that the weights
-    take while they are loaded, before there are pools.
+    Weights and pools are allocated at the start, while Redis grows up to `redis`. sealing: memory of the threads that
+    seal blocks for the lower tiers. loading: the most that the weights take while they are loaded, before there are
+    pools.
     """
 
     weights: int
     device_pool: int
     cpu_pool: int
     redis: int
+    sealing: int = 0
     loading: int = 0
 
     @property
     def at_start(self) -> int:
-        """Bytes that the server itself allocates at its start."""
-        return self.weights + self.device_pool + self.cpu_pool
+        """Bytes that the server itself allocates at its start, and with its first blocks."""
+        return self.weights + self.device_pool + self.cpu_pool + self.sealing
 
     @property
     def total(self) -> int:
@@ -58,11 +61,13 @@ def plan_memory(
     """
     tiers = not settings.no_prefix_cache
     staging = STAGING_BYTES if settings.redis_url != "off" or settings.disk_kv_size != 0 else 0
-    weights, window = WeightMemory(0, 0), 0
+    weights, window, sealing = WeightMemory(0, 0), 0, 0
     if model_folder is not None:
         network = network_of(settings, model_folder)
         weights = weights_of(settings, model_folder, network)
         window = 0 if settings.kv_memory else window_bytes(settings, network)
+        block = kv_bytes(settings, network, block_size_for(choose_device(settings.device)))
+        sealing = sealing_bytes(settings.tier_config(b""), block)
     redis = redis_budget(settings.redis_memory, free if host_free is None else host_free)
     budget = kv_budget(
         settings.kv_memory,
@@ -77,6 +82,7 @@ def plan_memory(
         device_pool=budget.pool,
         cpu_pool=max(budget.cpu_tier, staging) if tiers else 0,
         redis=redis if tiers and settings.redis_url == "auto" else 0,
+        sealing=sealing if tiers else 0,
     )
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,18 @@ _LAST_FREE_SHARE: Final = 0.5
 """Share of the space kept free below which even promised values are removed: a full disk stops the database."""
 
 
+DESCRIPTION: Final = TierDescription(
+    tier=DISK,
+    place="",
+    lanes=4,
+    write_lanes=2,
+    renew_seconds=_MARK_SECONDS,
+    hang_seconds=_HANG_SECONDS,
+    gives_promises=True,
+)
+"""Properties of a folder, apart from its place."""
+
+
 class DiskBackend:
     """A folder of values, which several processes of one secret may share.
 
@@ -67,15 +80,7 @@ class DiskBackend:
         max_bytes: None stands for `default_bound`. kept_free: None stands for that of the disk.
         """
         self.folder = DiskFolder(path)
-        self.description = TierDescription(
-            tier=DISK,
-            place=str(path),
-            lanes=4,
-            write_lanes=2,
-            renew_seconds=_MARK_SECONDS,
-            hang_seconds=_HANG_SECONDS,
-            gives_promises=True,
-        )
+        self.description = replace(DESCRIPTION, place=str(path))
         self._max_bytes = max_bytes
         self._kept_free = kept_free
         self._ttl_seconds = ttl_seconds

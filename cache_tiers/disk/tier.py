@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from cache_tiers.config import DiskConfig, TierConfig
-from cache_tiers.disk.backend import DISK, DiskBackend
+from cache_tiers.disk.backend import DESCRIPTION, DISK, DiskBackend
 from cache_tiers.disk.inspection import DiskInspection
 from cache_tiers.disk.mount import IN_MEMORY, REMOTE, file_system_of
 from cache_tiers.lower.inspection import InspectionError, TierInspection
@@ -18,6 +18,7 @@ class DiskKind:
     """The disk tier: a folder of this machine, on by default."""
 
     tier = DISK
+    description = DESCRIPTION
     size_setting = "disk-kv-size"
 
     def is_off(self, config: TierConfig) -> bool:

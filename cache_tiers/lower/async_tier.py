@@ -81,10 +81,9 @@ class AsyncTier:
         self._lanes: list[Lane] = []
         connect = partial(backend.connect, self._meter, TierClient(options.seal.fingerprint, owners))
         self._watcher = TierWatcher(backend, connect, self._breaker, self._gate, self._hangs)
-        # One more than read and write, for lookups.
         self._lanes += [
             Lane(f"{about.tier.id}-blocks-{index}", backend, connect, self._queue, self._breaker, self._gate)
-            for index in range(about.lanes + about.write_lanes + 1)
+            for index in range(about.threads)
         ]
 
     @property

@@ -91,6 +91,20 @@ class TierDescription:
     hang_seconds: float | None = None
     gives_promises: bool = False
 
+    @property
+    def threads(self) -> int:
+        """Number of threads that move blocks: one more than read and write, for lookups."""
+        return self.lanes + self.write_lanes + 1
+
+    def sealing_bytes(self, block_nbytes: int) -> int:
+        """Return the most bytes that the threads take for sealed payloads: each has room for one value."""
+        return self.threads * -(-block_nbytes // values_per_block(block_nbytes, self.max_value_bytes))
+
+
+def values_per_block(block_nbytes: int, max_value_bytes: int | None) -> int:
+    """Return the number of values that hold a block. max_value_bytes: see TierDescription."""
+    return 1 if max_value_bytes is None else max(1, -(-block_nbytes // max_value_bytes))
+
 
 @dataclass(frozen=True, slots=True)
 class TierClient:

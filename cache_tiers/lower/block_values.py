@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
-from cache_tiers.lower.backend import Value
+from cache_tiers.lower.backend import Value, values_per_block
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.sealed_value import HEADER_BYTES, TAG_BYTES, BlockSeal, Reject
 from cache_tiers.owners.block_key import Owner, owner_of
@@ -51,7 +51,7 @@ class BlockValues:
 
     def __init__(self, seal: BlockSeal, block_nbytes: int, max_value_bytes: int | None = None) -> None:
         self._seal = seal
-        self.count = 1 if max_value_bytes is None else max(1, -(-block_nbytes // max_value_bytes))
+        self.count = values_per_block(block_nbytes, max_value_bytes)
         self._memory = _SealedMemory(-(-block_nbytes // self.count))
 
     def keys(self, key: bytes) -> list[bytes]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from cache_tiers.config import TierConfig
 from cache_tiers.histogram import Histogram
-from cache_tiers.lower.backend import TierBackend
+from cache_tiers.lower.backend import TierBackend, TierDescription
 from cache_tiers.lower.inspection import TierInspection
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.sealed_value import BlockSeal
@@ -133,6 +133,10 @@ class LowerTierKind(Protocol):
     @property
     def tier(self) -> Tier:
         """Identity of the tier."""
+
+    @property
+    def description(self) -> TierDescription:
+        """Properties of each tier of this kind, which has a place besides."""
 
     @property
     def size_setting(self) -> str:

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -28,6 +29,11 @@ _FIRST_AHEAD: Final = 8
 """Values to request ahead while the link's speed is unknown."""
 
 
+# One lane, since Redis serves one client at a time and two would disturb each other.
+DESCRIPTION: Final = TierDescription(tier=REDIS, place="", max_value_bytes=MAX_VALUE_BYTES)
+"""Properties of a Redis, apart from its place."""
+
+
 class RedisBackend:
     """A Redis, which does not have to be reachable.
 
@@ -47,9 +53,8 @@ class RedisBackend:
         self._address = address
         self._timeouts = timeouts or Timeouts()
         self._ttl_seconds = ttl_seconds
-        # One lane, since Redis serves one client at a time and two would disturb each other.
-        self.description = TierDescription(
-            tier=REDIS, place=str(address), renew_seconds=renew_seconds, max_value_bytes=max_value_bytes
+        self.description = replace(
+            DESCRIPTION, place=str(address), renew_seconds=renew_seconds, max_value_bytes=max_value_bytes
         )
 
     def connect(self, meter: LinkMeter, _client: TierClient) -> "RedisSession":

@@ -8,7 +8,7 @@ from cache_tiers.config import TierConfig
 from cache_tiers.lower.inspection import InspectionError, TierInspection
 from cache_tiers.lower.tier import FoundTier, Progress, SharedTier, TierError
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.backend import REDIS, RedisBackend
+from cache_tiers.redis.backend import DESCRIPTION, REDIS, RedisBackend
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.companion_folder import companion_folder, socket_path
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
@@ -21,6 +21,7 @@ class RedisKind:
     """The Redis tier: a server that the user names, or a companion that this process starts."""
 
     tier = REDIS
+    description = DESCRIPTION
     size_setting = "redis-memory"
 
     def is_off(self, config: TierConfig) -> bool:

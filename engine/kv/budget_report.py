@@ -5,27 +5,30 @@ from engine.kv.budget import USUAL_CHAT, KVBudget
 _MIB = 1 << 20
 
 
-def memory_line(budget: KVBudget, redis: int, *, weights: int, free: int, host_free: int | None = None) -> str:
+def memory_line(
+    budget: KVBudget, redis: int, sealing: int, *, weights: int, free: int, host_free: int | None = None
+) -> str:
     """Return how memory is divided.
 
     weights: bytes of the model's weights.
     redis: most bytes of the companion Redis; 0 without one.
+    sealing: most bytes in which blocks are sealed on their way to Redis and the disk.
     free: free bytes where the pool will be, after the weights were loaded.
     host_free: free bytes on the host if the pool is on a device with its own memory, else None.
     """
     pool = f"weights {_mib(weights)}, device pool {_mib(budget.pool)}"
-    below = f"CPU tier {_mib(budget.cpu_tier)}, Redis up to {_mib(redis)}"
+    below = f"CPU tier {_mib(budget.cpu_tier)}, Redis up to {_mib(redis)}, sealing {_mib(sealing)}"
     if host_free is None:
         return f"memory: {pool}, {below}, of {_mib(free)} that the weights leave free"
     return f"memory: {pool} of {_mib(free)} that the weights leave free on the device; {below} of {_mib(host_free)}"
 
 
-def shortage(budget: KVBudget, redis: int, *, free: int, host_free: int | None = None) -> str:
+def shortage(budget: KVBudget, redis: int, sealing: int, *, free: int, host_free: int | None = None) -> str:
     """Return which sizes do not fit in free memory, and the settings to lower; empty if all fit.
 
     The arguments are those of `memory_line`.
     """
-    on_host = budget.cpu_tier + redis
+    on_host = budget.cpu_tier + redis + sealing
     if host_free is None:
         return _exceeded(budget.pool + on_host, free, "kv-memory", "cpu-kv-memory", "redis-memory")
     return _exceeded(budget.pool, free, "kv-memory") or _exceeded(on_host, host_free, "cpu-kv-memory", "redis-memory")

@@ -15,6 +15,7 @@ from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.block_key import KeyNamespace
 from cache_tiers.owners.owners import Owners
+from cache_tiers.registry import sealing_bytes
 from engine.api.errors import EngineError
 from engine.api.sampling_params import Pooling
 from engine.block_tables.block_manager import BlockManager
@@ -278,8 +279,9 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
     )
     if config.cache.tiers is not None:
         redis = config.cache.tiers.redis_memory if config.cache.tiers.redis_url == "auto" else 0
-        progress(memory_line(budget, redis, weights=model.weights, free=free, host_free=host_free))
-        if problem := shortage(budget, redis, free=free, host_free=host_free):
+        sealing = sealing_bytes(config.cache.tiers, block_nbytes)
+        progress(memory_line(budget, redis, sealing, weights=model.weights, free=free, host_free=host_free))
+        if problem := shortage(budget, redis, sealing, free=free, host_free=host_free):
             logger.warning("%s", problem)
     if problem := too_few_tokens(num_blocks * config.cache.block_size, window, block_nbytes, config.cache.block_size):
         logger.warning("%s", problem)

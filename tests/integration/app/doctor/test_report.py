@@ -21,7 +21,7 @@ from app.config.secret import load_secret
 from app.config.settings import Settings, load_settings
 from app.doctor import checks, disk_check
 from app.doctor.disk_check import check_disk
-from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weights_of, window_bytes
+from app.doctor.memory_plan import STAGING_BYTES, kv_bytes, plan_memory, weights_of, window_bytes
 from app.doctor.network_check import check_network, network_of
 from app.storage.sqlite.migrating import migrations
 from cache_tiers.disk import tier as disk_tier
@@ -203,8 +203,26 @@ def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> Non
         max(6 << 20, STAGING_BYTES),
         8 << 20,
     )
-    assert plan.at_start == 60 + (2 << 20) + STAGING_BYTES
+    assert plan.at_start == 60 + (2 << 20) + STAGING_BYTES + plan.sealing
     assert plan.total == plan.at_start + (8 << 20)
+
+
+@pytest.mark.parametrize(
+    ("flags", "threads"),
+    [
+        ({}, 4 + 7),
+        ({"redis_url": "off"}, 7),
+        ({"disk_kv_size": "0"}, 4),
+        ({"redis_url": "off", "disk_kv_size": "0"}, 0),
+        ({"no_prefix_cache": "true"}, 0),
+    ],
+)
+def test_plan_counts_a_block_for_each_sealing_thread(
+    tmp_path: Path, model: Path, flags: dict[str, str], threads: int
+) -> None:
+    chosen = settings(tmp_path, device="cpu", kv_memory="2MiB", **flags)
+    block = kv_bytes(chosen, network_of(chosen, model), 64)
+    assert plan_memory(chosen, model, free=1 << 40).sealing == threads * block
 
 
 @pytest.mark.parametrize(

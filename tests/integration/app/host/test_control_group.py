@@ -51,5 +51,5 @@ def memory_of(log: Path) -> dict[str, int]:
     """Return the sizes in MiB that the server's log names at the start."""
     line = re.search(r"memory: (weights .*)", log.read_text())
     assert line is not None
-    parts = re.findall(r"(weights|device pool|CPU tier|Redis up to) ([\d,]+) MiB", line[1])
+    parts = re.findall(r"(weights|device pool|CPU tier|Redis up to|sealing) ([\d,]+) MiB", line[1])
     return {name: int(size.replace(",", "")) for name, size in parts}

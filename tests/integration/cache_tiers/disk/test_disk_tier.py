@@ -4,6 +4,7 @@ import errno
 import mmap
 import os
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
@@ -18,6 +19,7 @@ from cache_tiers.disk.value_file import ValueFiles, allows_direct
 from cache_tiers.lower.backend import Value
 from cache_tiers.lower.misses import TierMissReason
 from cache_tiers.lower.sealed_value import HEADER_BYTES
+from cache_tiers.redis import backend as redis_backend
 from tests.disk_rig import FILE, NBYTES, Disk, opened, payload
 from tests.store_rig import key
 from tests.tier_results import Results
@@ -237,3 +239,13 @@ def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
         folders[1].close()
         folders[2].close()
         assert folders[0].is_alone()
+
+
+def test_each_thread_that_moves_blocks_is_in_the_memory_plan(tmp_path: Path) -> None:
+    with opened(tmp_path / "kv"):
+        threads = [thread for thread in threading.enumerate() if thread.name.startswith("disk-blocks-")]
+    assert disk_backend.DESCRIPTION.sealing_bytes(8 << 20) == len(threads) * (8 << 20)
+
+
+def test_values_of_redis_are_sealed_one_at_a_time() -> None:
+    assert redis_backend.DESCRIPTION.sealing_bytes(8 << 20) == 4 * (2 << 20)

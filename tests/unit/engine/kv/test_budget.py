@@ -42,29 +42,29 @@ def test_defaults_of_all_tiers_leave_a_quarter_of_memory_free() -> None:
     for free in (200 * MIB, GIB, 4 * GIB, 100 * GIB):
         budget = kv_budget(0, None, free=free, window_nbytes=180 * MIB)
         assert budget.pool + budget.cpu_tier + redis_budget(None, free) <= 0.75 * free
-        assert not shortage(budget, redis_budget(None, free), free=free)
+        assert not shortage(budget, redis_budget(None, free), 16 * MIB, free=free)
 
 
 def test_sizes_are_logged_in_one_line() -> None:
     budget = KVBudget(43 * MIB, 130 * MIB)
-    assert memory_line(budget, 119 * MIB, weights=257 * MIB, free=GIB) == (
-        "memory: weights 257 MiB, device pool 43 MiB, CPU tier 130 MiB, Redis up to 119 MiB, "
+    assert memory_line(budget, 119 * MIB, 15 * MIB, weights=257 * MIB, free=GIB) == (
+        "memory: weights 257 MiB, device pool 43 MiB, CPU tier 130 MiB, Redis up to 119 MiB, sealing 15 MiB, "
         "of 1,024 MiB that the weights leave free"
     )
-    assert memory_line(budget, 0, weights=257 * MIB, free=GIB, host_free=2 * GIB) == (
+    assert memory_line(budget, 0, 0, weights=257 * MIB, free=GIB, host_free=2 * GIB) == (
         "memory: weights 257 MiB, device pool 43 MiB of 1,024 MiB that the weights leave free on the device; "
-        "CPU tier 130 MiB, Redis up to 0 MiB of 2,048 MiB"
+        "CPU tier 130 MiB, Redis up to 0 MiB, sealing 0 MiB of 2,048 MiB"
     )
 
 
 def test_sizes_that_cannot_fit_are_named_with_their_settings() -> None:
-    assert shortage(KVBudget(GIB, 3 * GIB), GIB, free=4 * GIB) == (
+    assert shortage(KVBudget(GIB, 3 * GIB), GIB, 0, free=4 * GIB) == (
         "the sizes set for the KV memory add up to 5,120 MiB, but 4,096 MiB are free: "
         "lower --kv-memory or --cpu-kv-memory or --redis-memory"
     )
-    assert "lower --kv-memory" in shortage(KVBudget(2 * GIB, 0), 0, free=GIB, host_free=GIB)
-    assert "lower --cpu-kv-memory or --redis-memory" in shortage(KVBudget(1, GIB), 1, free=GIB, host_free=GIB)
-    assert not shortage(KVBudget(GIB, 0), 0, free=GIB, host_free=GIB)
+    assert "lower --kv-memory" in shortage(KVBudget(2 * GIB, 0), 0, 0, free=GIB, host_free=GIB)
+    assert "lower --cpu-kv-memory or --redis-memory" in shortage(KVBudget(1, GIB), 0, 1, free=GIB, host_free=GIB)
+    assert not shortage(KVBudget(GIB, 0), 0, 0, free=GIB, host_free=GIB)
 
 
 def test_pool_below_a_usual_chat_names_the_size_to_set() -> None:

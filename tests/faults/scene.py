@@ -49,13 +49,13 @@ class Streams:
     times: list[list[float]]
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    def p99_gap(self, begin: float, end: float) -> float:
-        """Return the 99th percentile of the gaps between outputs, over all streams, in seconds.
+    def gap(self, begin: float, end: float, percent: float) -> float:
+        """Return a percentile of the gaps between outputs, over all streams, in seconds.
 
         Count the gaps that end after `begin` and no later than `end`.
         """
         gaps = [b - a for own in self.times for a, b in pairwise(own) if begin < b <= end]
-        return percentile(gaps, 99)
+        return percentile(gaps, percent)
 
 
 class Scene:
@@ -167,7 +167,7 @@ async def bring_chats_back(scene: Scene, strike: Strike) -> Outcome:
             task = asyncio.create_task(scene.ask(chat(number)))
             await strike(scene, number, task)
             answers.append(await task)
-        p99 = streams.p99_gap(begin, time.perf_counter())
+        p99 = streams.gap(begin, time.perf_counter(), 99)
     return Outcome(
         tuple(answer.token_ids for answer in answers),
         max(answer.ttft for answer in answers),

@@ -14,17 +14,20 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.slow_link import FAST, SlowLink
+from cache_tiers.config import DiskConfig
 from cache_tiers.lower.sealed_value import HEADER_BYTES
 from engine.config import EngineConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from tests.faults.conftest import Line, Table
 from tests.faults.scene import ANSWER, Answer, Outcome, Scene, Strike, bring_chats_back, chat
+from tests.faults_disk.disk import Disk
 from tests.integration.engine_rig import MIB, engine_config
 from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
@@ -36,12 +39,19 @@ TWO_BLOCKS = 3 * MIB
 
 
 class Broken:
-    """Parts that a fault can act on."""
+    """Parts that a fault can act on. There is a disk only if the scene has one."""
 
-    def __init__(self, scene: Scene, redis: RedisServer, link: SlowLink) -> None:
+    def __init__(self, scene: Scene, redis: RedisServer, link: SlowLink, disk: Disk | None) -> None:
         self.scene = scene
         self.redis = redis
         self.link = link
+        self._disk = disk
+
+    @property
+    def disk(self) -> Disk:
+        """The disk."""
+        assert self._disk is not None
+        return self._disk
 
 
 @asynccontextmanager
@@ -52,6 +62,13 @@ async def opened(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
         yield engine
     finally:
         await engine.stop(5.0)
+
+
+def on_disk(config: EngineConfig, disk: Disk) -> EngineConfig:
+    """Return the configuration of an engine that keeps blocks on a disk too."""
+    assert config.cache.tiers is not None
+    tiers = replace(config.cache.tiers, disk=DiskConfig(disk.folder / "kv", 512 * MIB))
+    return replace(config, cache=replace(config.cache, tiers=tiers))
 
 
 async def compute_all(model_path: Path, folder: Path) -> Outcome:
@@ -84,6 +101,7 @@ async def check_fault(
     cpu_memory: int = 256 * MIB,
     settled: bool = True,
     most_gap_ratio: float = MAX_GAP_RATIO,
+    disk: Disk | None = None,
 ) -> Outcome:
     folder = tmp_path / "redis"
     folder.mkdir()
@@ -92,10 +110,12 @@ async def check_fault(
         with SlowLink(tmp_path / "link", redis.socket) as link:
             url = f"unix://{tmp_path / 'link'}"
             config = engine_config(model_path, tmp_path / "state", blocks=BLOCKS, cpu_memory=cpu_memory, redis_url=url)
-            async with opened(config) as engine:
+            async with opened(config if disk is None else on_disk(config, disk)) as engine:
                 scene = Scene(engine)
                 await scene.leave_chats_below(settled=settled)
-                outcome = await bring_chats_back(scene, make(Broken(scene, redis, link)))
+                outcome = await bring_chats_back(scene, make(Broken(scene, redis, link, disk)))
+                if disk is not None:
+                    disk.be("ok")
                 redis.thaw()
                 link.set(0.0, FAST)
                 await scene.until(lambda: engine.is_idle)

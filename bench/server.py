@@ -143,6 +143,17 @@ class EbbServer:
         await self.kill()
         return await self.start()
 
+    def drop_cached_kv(self) -> None:
+        """Drop the server's blocks from the page cache, so that they are read from the disk itself."""
+        for path in (self._state_dir / "kv").rglob("?" * 64):
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                # Only what is on the medium can be dropped.
+                os.fsync(descriptor)
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
+
     async def kill_below_supervisor(self, ready_seconds: float = 60.0) -> None:
         """Send SIGKILL to the server process alone, and wait until its supervising process has started another.
 

@@ -5,4 +5,11 @@ import os
 # Before torch loads OpenMP: threads that spin for work starve each other as soon as two processes share the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-pytest_plugins = ["tests.sizes", "tests.no_skips", "tests.native_kernels", "tests.processes", "tests.memory_folders"]
+pytest_plugins = [
+    "tests.sizes",
+    "tests.no_skips",
+    "tests.native_kernels",
+    "tests.processes",
+    "tests.memory_folders",
+    "tests.foreign_loggers",
+]

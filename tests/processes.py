@@ -56,14 +56,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: "list[XSpec]") -> None:
-    """Fork the workers from a process that has imported what most tests need."""
+    """Fork the workers from a process that has imported all tests."""
     from execnet import XSpec
 
     from tests.worker_fork_server import worker_command
 
     serving = ExitStack()
     config.add_cleanup(serving.close)
-    command = serving.enter_context(worker_command())
+    command = serving.enter_context(worker_command(config.invocation_params.args))
     specs[:] = [XSpec(f"popen//id={spec.id}//python={command}") for spec in specs]
 
 

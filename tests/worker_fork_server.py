@@ -1,8 +1,9 @@
-"""Server that forks the worker processes of `pytest -n 3` from one that has imported torch and the packages under test.
+"""Server that forks the worker processes of `pytest -n 3` from one that has imported torch and all tests.
 
-A worker that imports them itself takes twice as long to collect the tests.
+A worker that imports them itself takes five times as long to collect the tests.
 """
 
+import io
 import os
 import shlex
 import signal
@@ -10,13 +11,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from engine.process.gc_freeze import frozen_objects
 from engine.process.parent_process import die_with
+from tests.forked_fork_server import fork_fork_server
 
 IMPORTED = (
     # First, because for each of its models pydantic searches all modules that were imported before.
@@ -59,14 +63,18 @@ _CONNECT = (
 
 
 @contextmanager
-def worker_command() -> Iterator[str]:
-    """Run a server. Give the command that starts a worker in place of an interpreter."""
+def worker_command(arguments: Sequence[str]) -> Iterator[str]:
+    """Run a server. Give the command that starts a worker in place of an interpreter.
+
+    arguments: those of pytest, which select the tests that the server imports.
+    """
     with tempfile.TemporaryDirectory(prefix="ebb-workers-") as folder:
         address = str(Path(folder, "socket"))
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(address)
             listening.listen()
-            program = f"from tests.worker_fork_server import serve; serve({listening.fileno()}, {os.getpid()})"
+            given = f"{listening.fileno()}, {os.getpid()}, {list(arguments)!r}"
+            program = f"from tests.worker_fork_server import serve; serve({given})"
             server = subprocess.Popen([sys.executable, "-c", program], pass_fds=[listening.fileno()])
         try:
             yield shlex.join([sys.executable, "-I", "-S", "-c", _CONNECT, address])
@@ -75,7 +83,7 @@ def worker_command() -> Iterator[str]:
             server.wait()
 
 
-def serve(descriptor: int, parent: int) -> None:
+def serve(descriptor: int, parent: int, arguments: Sequence[str]) -> None:
     """Fork a worker for each connection, until `parent` ends."""
     die_with(parent)
     # Ctrl-C reaches this process too, which the controller ends.
@@ -85,6 +93,7 @@ def serve(descriptor: int, parent: int) -> None:
             import_module(name)
         # Every worker would make it while it collects the tests.
         import_module("app.openapi").openapi_document()
+    _import_tests(arguments)
     listening = socket.socket(fileno=descriptor)
     # Workers that have ended leave nothing behind.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -97,6 +106,12 @@ def serve(descriptor: int, parent: int) -> None:
         connection.close()
 
 
+def _import_tests(arguments: Sequence[str]) -> None:
+    """Collect the tests, and keep their modules. A worker reports a module that cannot be imported."""
+    with redirect_stdout(io.StringIO()):
+        pytest.main([*arguments, "-n", "0", "--collect-only", "-q"])
+
+
 def _become_worker(connection: socket.socket) -> None:
     _, files, _, _ = socket.recv_fds(connection, 1, 3)
     for number, file in enumerate(files):
@@ -107,6 +122,7 @@ def _become_worker(connection: socket.socket) -> None:
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    fork_fork_server()
     # Left open: its end is the end of the process.
     connection.detach()
     exec(eval(sys.stdin.readline()), vars(sys.modules["__main__"]))

@@ -8,6 +8,7 @@ from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
+from engine.api.promise import PromiseReport, PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
@@ -130,6 +131,20 @@ class PrefixTiers(Protocol):
         """Return, for each prefix, the lowest tier that a prompt continuing it must read from.
 
         None means that the KV of the prefix's end is in no tier.
+        """
+
+    async def promise(
+        self, token_ids: Sequence[int], wanted: PromiseRequest, *, tenant: str, patience: float
+    ) -> PromiseReport:
+        """Have the disk keep the stored blocks of a prompt that begins with these tokens. No block is computed.
+
+        patience: seconds to wait for blocks that are on their way to the disk.
+        """
+
+    async def release(self, token_ids: Sequence[int], *, num_shared: int, tenant: str) -> bool:
+        """End the promises of a prompt's blocks, except for those of its first `num_shared` tokens.
+
+        Return False if the disk is away. The promises then end with their time.
         """
 
 

@@ -44,7 +44,10 @@ class Promises:
         return len(self._promises)
 
     def begin(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, *, patience: float) -> None:
-        """Promise the blocks that are in the tier, or arrive there within `patience` seconds."""
+        """Promise the blocks that are in the tier, or arrive there within `patience` seconds.
+
+        Terms of 0 seconds end the promises of the blocks that are there.
+        """
         self._promises[name] = _Promise(keys=keys, terms=terms, ends_at=self._clock() + patience)
         self.poll()
 
@@ -77,5 +80,5 @@ class Promises:
         promise.handle, promise.ask_at = None, now + ASK_AGAIN_SECONDS
         promise.num_blocks += answer.num_blocks
         promise.end = answer.end
-        is_over = answer.end != "absent" or now >= promise.ends_at
+        is_over = answer.end != "absent" or now >= promise.ends_at or not promise.terms.seconds
         return Promised(promise.num_blocks, answer.end) if is_over else None

@@ -192,6 +192,11 @@ class Processor:
         mask = self._make_mask(sampling, prompt, tenant) if sampling.max_tokens else None
         return GuardedMask(mask, sampling.eos_token_ids) if mask is not None else None
 
+    @property
+    def has_prefixes(self) -> bool:
+        """Whether requests may reuse the blocks of others."""
+        return self._prefix_cache
+
     def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
         """Return the keys of the full blocks of a prompt that begins with these tokens. This has no side effects."""
         if not self._prefix_cache:

@@ -16,13 +16,14 @@ LONGEST_WAIT_SECONDS: Final = 0.2
 """Longest time by which a promise delays the end of an answer."""
 _MARGIN_SECONDS: Final = 0.01
 """Time in which the tier's last answer reaches the output."""
-_REASONS: Final[Mapping[PromiseEnd, DeclineReason]] = {
+REASONS: Final[Mapping[PromiseEnd, DeclineReason]] = {
     "no_tier": "no_disk",
     "away": "disk_away",
     "read_only": "disk_read_only",
     "no_room": "reservation_full",
     "absent": "not_written",
 }
+"""The reason that a client learns, for each end of a promised chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class PromisedEnds:
             if self._clock() < held.ends_at:
                 return None
             promised = Promised(0, "away")
-        reason = _REASONS[promised.end] if promised.end is not None else None
+        reason = REASONS[promised.end] if promised.end is not None else None
         return _reported(held, self._core.scheduler.blocks.block_size, promised.num_blocks, reason)
 
 

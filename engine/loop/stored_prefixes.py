@@ -1,21 +1,31 @@
 """Tier lookups and prefetches for prompts that have not been submitted yet."""
 
 import asyncio
+import itertools
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.moves.manager import TierManager
+from cache_tiers.moves.promises import ASK_AGAIN_SECONDS
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import CPU, DEVICE, TierId
+from engine.api.promise import DeclineReason, PromiseReport, PromiseRequest
+from engine.api.stored_tokens import Trail
 from engine.intake.processor import Processor
 from engine.loop.core import EngineCore
+from engine.loop.promised_ends import REASONS
 from engine.scheduling.scheduler import Scheduler
 
 POLL_SECONDS: Final = 0.002
 
 LONGEST_STORE_SECONDS: Final = 2.0
 """Longest wait of an answer that is handed over for its blocks to be stored. The others are computed again."""
+
+_MARGIN_SECONDS: Final = 0.5
+"""Time in which the last answer of the tiers to a promise arrives."""
 
 
 class StoredPrefixes:
@@ -39,7 +49,8 @@ class StoredPrefixes:
         self._core = core
         self._wake = wake
         self._is_serving = is_serving
-        self._questions: set[asyncio.Task[dict[BlockKey, TierId]]] = set()
+        self._questions: set[asyncio.Task[Any]] = set()
+        self._numbers = itertools.count()
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
         """Prefetch the KV of a prompt that is expected to begin with `token_ids`.
@@ -102,6 +113,65 @@ class StoredPrefixes:
             # Tiers have no event for a block that has arrived.
             await asyncio.sleep(POLL_SECONDS)
         return is_below is True
+
+    async def promise(
+        self, token_ids: Sequence[int], wanted: PromiseRequest, *, tenant: str, patience: float
+    ) -> PromiseReport:
+        """Promise the stored blocks of a prompt that begins with `token_ids`, without computing any.
+
+        patience: seconds to wait for blocks that are on their way to the disk.
+        """
+        keys = await asyncio.to_thread(self._processor.keys_of_prefix, token_ids[: wanted.num_tokens], tenant)
+        size = self._processor.keys.namespace.block_size
+        reason: DeclineReason | None
+        if not keys:
+            promised, reason = Promised(0, None), "too_short" if self._processor.has_prefixes else "not_kept"
+        elif not wanted.reserved_bytes:
+            promised, reason = Promised(0, None), "no_reservation"
+        else:
+            promised = await self._promised(keys, PromiseTerms(wanted.seconds, wanted.reserved_bytes), patience)
+            reason = REASONS[promised.end] if promised.end is not None else None
+        left = len(keys) - promised.num_blocks
+        until = time.time() + wanted.seconds
+        return PromiseReport(promised.num_blocks * size, left * size, wanted.seconds, until, reason)
+
+    async def release(self, token_ids: Sequence[int], *, num_shared: int, tenant: str) -> bool:
+        """End the promises of a prompt's blocks, except for the first `num_shared` tokens and the public prefix.
+
+        Return False if the disk is away. The promises then end with their time.
+        """
+        trail = Trail(token_ids, num_shared)
+        keys = await asyncio.to_thread(self._processor.keys.of_trails, [trail], tenant)
+        released = await self._promised(keys, PromiseTerms(0.0, 0), LONGEST_STORE_SECONDS) if keys else None
+        return released is None or released.end not in ("away", "read_only")
+
+    async def _promised(self, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> Promised:
+        # The result must be taken even if the caller is cancelled, hence a separate task.
+        task = asyncio.create_task(self._ask_to_promise(keys, terms, patience), name="promise-kv")
+        self._questions.add(task)
+        task.add_done_callback(self._questions.discard)
+        return await asyncio.shield(task)
+
+    async def _ask_to_promise(self, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> Promised:
+        name = f"prefix-{next(self._numbers)}"
+
+        def begin(scheduler: Scheduler) -> None:
+            if self._is_serving():
+                scheduler.connector.promise(name, keys, terms, patience)
+
+        def take(scheduler: Scheduler) -> Promised | None:
+            return scheduler.connector.take_promised(name) if self._is_serving() else None
+
+        self._core.ask(begin, otherwise=None)
+        self._wake()
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + patience + _MARGIN_SECONDS
+        while (promised := self._core.ask(take, otherwise=None)) is None:
+            if loop.time() >= ends:
+                return Promised(0, "away")
+            # Tiers have no event for a block that has arrived.
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+        return promised
 
     def _is_below(self, keys: Sequence[BlockKey], scheduler: Scheduler) -> bool | None:
         """Return whether a lower tier has all blocks; None if no lower tier is available."""

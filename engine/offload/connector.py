@@ -144,8 +144,9 @@ class OffloadConnector:
         return self._role == "both" and request.may_be_deferred
 
     def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
-        """See TierConnector. Blocks that wait on the device are copied down with the next steps."""
-        self.tiers.stores.hasten(keys)
+        """See TierConnector. Blocks to promise that wait on the device are copied down with the next steps."""
+        if terms.seconds:
+            self.tiers.stores.hasten(keys)
         self.tiers.promises.begin(name, keys, terms, patience=patience)
 
     def take_promised(self, name: str) -> Promised | None:

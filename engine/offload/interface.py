@@ -66,7 +66,10 @@ class TierConnector(Protocol):
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
 
     def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
-        """Have a lower tier keep the blocks of `keys` that are there, or arrive within `patience` seconds."""
+        """Have a lower tier keep the blocks of `keys` that are there, or arrive within `patience` seconds.
+
+        Terms of 0 seconds end its promises instead.
+        """
 
     def take_promised(self, name: str) -> Promised | None:
         """Return, once, the result of the promise `name`; None while it is not known."""

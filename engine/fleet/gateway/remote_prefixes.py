@@ -1,16 +1,18 @@
 """Prefetch hints and places of prompts over all replicas."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
+from engine.api.promise import PromiseReport, PromiseRequest
 from engine.fleet.gateway.keeper import ReplicaKeeper
 from engine.fleet.gateway.link import Link, ReplicaLostError
 from engine.fleet.replica.live_hints import LiveHints
 from engine.fleet.routing.prompt_names import PromptNames
 from engine.fleet.routing.router import RoutedPrompt, Router
-from engine.fleet.wire.messages import Leave, Places, Warm
+from engine.fleet.wire.messages import Keep, Leave, Places, Release, Warm
 
 
 class RemotePrefixes:
@@ -70,3 +72,39 @@ class RemotePrefixes:
         except ReplicaLostError:
             return [None] * len(prefixes)
         return places
+
+    async def promise(
+        self, token_ids: Sequence[int], wanted: PromiseRequest, *, tenant: str, patience: float
+    ) -> PromiseReport:
+        """Have the disk of each replica keep the blocks that it has. Return the report of the one that keeps the most.
+
+        Replicas of one machine have the same disk, and the others may answer the next question from theirs.
+        """
+        ids = list(token_ids)
+        calls = (self._promise_at(link, ids, wanted, tenant, patience) for link in self._keeper.ready)
+        reports = [each for each in await asyncio.gather(*calls) if each is not None]
+        if not reports:
+            return PromiseReport(0, len(ids), wanted.seconds, time.time() + wanted.seconds, "disk_away")
+        return max(reports, key=lambda report: (report.num_tokens, -report.num_declined))
+
+    async def release(self, token_ids: Sequence[int], *, num_shared: int, tenant: str) -> bool:
+        """End the promises of a prompt's blocks on the disks of all replicas. Return False if one is away."""
+        ids = list(token_ids)
+        links = self._keeper.ready
+        released = await asyncio.gather(*(self._release_at(link, ids, num_shared, tenant) for link in links))
+        return bool(released) and all(released)
+
+    async def _promise_at(
+        self, link: Link, ids: list[int], wanted: PromiseRequest, tenant: str, patience: float
+    ) -> PromiseReport | None:
+        try:
+            report: PromiseReport = await link.call(lambda call: Keep(call, ids, wanted, tenant, patience))
+        except ReplicaLostError:
+            return None
+        return report
+
+    async def _release_at(self, link: Link, ids: list[int], num_shared: int, tenant: str) -> bool:
+        try:
+            return bool(await link.call(lambda call: Release(call, ids, num_shared, tenant)))
+        except ReplicaLostError:
+            return False

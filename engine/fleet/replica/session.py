@@ -12,6 +12,7 @@ from cache_tiers.tier import TierId
 from engine.api.errors import FOR_THE_PROCESS, EbbError, EngineError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
+from engine.api.promise import PromiseReport
 from engine.api.request_stream import RequestStream
 from engine.fleet.replica.live_hints import LiveHints
 from engine.fleet.replica.reporter import Reading
@@ -32,10 +33,12 @@ from engine.fleet.wire.messages import (
     Generate,
     Hello,
     Here,
+    Keep,
     Leave,
     Output,
     Placed,
     Places,
+    Release,
     Step,
     Up,
     Warm,
@@ -162,7 +165,7 @@ class GatewaySession:
                 task = self._begin_task(self._generate(message))
                 self._admissions |= dict.fromkeys(message.streams, task)
                 task.add_done_callback(lambda _: self._admitted(message.streams))
-            case Warm() | Places() | Erase():
+            case Warm() | Places() | Keep() | Release() | Erase():
                 self._begin_task(self._answer(message))
             case Abort(number):
                 self._abort(number)
@@ -270,11 +273,11 @@ class GatewaySession:
         elif (task := self._admissions.get(number)) is not None:
             task.cancel()
 
-    async def _answer(self, call: Warm | Places | Erase) -> None:
+    async def _answer(self, call: Warm | Places | Keep | Release | Erase) -> None:
         with self._refusing(call.call):
             self.send(Answer(call.call, await self._do(call)))
 
-    async def _do(self, call: Warm | Places | Erase) -> bool | list[TierId | None]:
+    async def _do(self, call: Warm | Places | Keep | Release | Erase) -> bool | list[TierId | None] | PromiseReport:
         engine = self._owner.engine
         match call:
             case Warm(_, name, token_ids, tenant):
@@ -282,6 +285,10 @@ class GatewaySession:
                 return await engine.prefixes.warm(self._hint(name), token_ids, tenant=tenant)
             case Places(_, prefixes, tenant):
                 return await engine.prefixes.places(prefixes, tenant=tenant)
+            case Keep(_, token_ids, wanted, tenant, patience):
+                return await engine.prefixes.promise(token_ids, wanted, tenant=tenant, patience=patience)
+            case Release(_, token_ids, num_shared, tenant):
+                return await engine.prefixes.release(token_ids, num_shared=num_shared, tenant=tenant)
             case Erase(_, keys, again):
                 return await engine.erase(keys, again=again)
 

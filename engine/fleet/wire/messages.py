@@ -6,7 +6,8 @@
     Welcome: its own proof    ───────────>
     Note, LogLine ...         ───────────>
     Ready, or Failed          ───────────>
-                              <───────────    calls: Generate, Warm, Places, Erase
+                              <───────────    calls: Generate, Warm, Places, Keep, Release,
+                                              Erase
     Accepted, Answer, Refused ───────────>
                               <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain,
                                               Here, Farewell
@@ -26,7 +27,7 @@ from msgspec import Struct, msgpack
 from cache_tiers.owners.block_key import BlockKey, KeyNamespace
 from cache_tiers.tier import TierId
 from engine.api.outputs import FinishReason, PromptProgress, TokenLogprobs, Usage
-from engine.api.promise import PromiseRequest
+from engine.api.promise import PromiseReport, PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
 from engine.fleet.wire.report import Report
@@ -144,6 +145,25 @@ class Places(Struct, tag=True, frozen=True):
     tenant: str
 
 
+class Keep(Struct, tag=True, frozen=True):
+    """Call of `PrefixTiers.promise`."""
+
+    call: int
+    token_ids: list[int]
+    wanted: PromiseRequest
+    tenant: str
+    patience: float
+
+
+class Release(Struct, tag=True, frozen=True):
+    """Call of `PrefixTiers.release`."""
+
+    call: int
+    token_ids: list[int]
+    num_shared: int
+    tenant: str
+
+
 class Erase(Struct, tag=True, frozen=True):
     """Call of `Backend.erase`."""
 
@@ -198,7 +218,7 @@ class Answer(Struct, tag=True, frozen=True):
     """The answer to any other call."""
 
     call: int
-    result: bool | list[TierId | None] | None = None
+    result: bool | list[TierId | None] | PromiseReport | None = None
 
 
 class Refused(Struct, tag=True, frozen=True):
@@ -267,7 +287,7 @@ class Draining(Struct, tag=True, frozen=True):
     """A shared replica gets no more work, since one of its gateways drains it. The answers continue elsewhere."""
 
 
-Call = Generate | Warm | Places | Erase
+Call = Generate | Warm | Places | Keep | Release | Erase
 Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain | Here | Farewell
 Up = (
     Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report

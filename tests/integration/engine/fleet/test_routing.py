@@ -6,6 +6,7 @@ import pytest
 
 from engine.api.errors import EbbError, InvalidRequestError, PromptTooLongError
 from engine.api.generate_request import GenerateRequest
+from engine.api.promise import PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.fleet.remote_engine import RemoteEngine
@@ -88,3 +89,14 @@ async def test_erased_prefix_is_in_no_tier(fleet: RemoteEngine) -> None:
         # A block that is still being written to Redis leaves CPU memory once the write has ended.
         while await fleet.prefixes.places([ids[:-1]], tenant="local") != [None]:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def test_prefix_is_kept_and_released_by_the_replicas(fleet: RemoteEngine) -> None:
+    await until_states(fleet, "ok", "ok")
+    prompt = prompt_of(300, 230)
+    await answers_of(fleet, prompt, SHORT)
+    wanted = PromiseRequest(len(prompt), 3600.0, 1 << 30)
+    report = await fleet.prefixes.promise(prompt, wanted, tenant="local", patience=0.0)
+    # The engines of these tests have no disk, which each replica says.
+    assert (report.num_tokens, report.num_declined, report.reason) == (0, 256, "no_disk")
+    assert await fleet.prefixes.release(prompt, num_shared=0, tenant="local")

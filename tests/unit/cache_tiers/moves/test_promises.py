@@ -46,6 +46,12 @@ def test_promise_ends_with_the_patience() -> None:
     assert store.promised == {KEYS[0]}
 
 
+def test_release_does_not_wait_for_blocks_that_are_absent() -> None:
+    promises = Promises(ToyStore(capacity=8, redis={KEYS[0]: []}), clock=Clock())
+    promises.begin("a", KEYS[:2], PromiseTerms(0.0, 2), patience=0.2)
+    assert promises.take("a") == Promised(1, "absent")
+
+
 def test_full_reservation_ends_the_promise_at_once() -> None:
     store = ToyStore(capacity=8, redis={key: [] for key in KEYS})
     promises = Promises(store, clock=Clock())

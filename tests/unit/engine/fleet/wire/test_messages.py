@@ -15,11 +15,14 @@ from engine.api.urgency import Urgency
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.fleet.placement.order import ReplicaOrder, decode_order, encode_order
 from engine.fleet.wire.messages import (
+    Answer,
     Beat,
     End,
     Generate,
+    Keep,
     Output,
     Refused,
+    Release,
     Step,
     decode_down,
     decode_up,
@@ -41,6 +44,13 @@ def test_request_arrives_as_it_was_sent() -> None:
     urgency, promise = Urgency(timeout=3.5), PromiseRequest(64, 300.0, 1 << 30)
     call = Generate(1, [2, 3], (5, 6), params, "req", "bob", urgency, (7,), False, 4, promise, True, 0.5)
     assert decode_down(encode(call)) == call
+
+
+def test_promises_of_prefixes_arrive_as_they_were_sent() -> None:
+    for call in (Keep(1, [5, 6], PromiseRequest(2, 300.0, 1 << 30), "bob", 0.5), Release(2, [5, 6], 1, "bob")):
+        assert decode_down(encode(call)) == call
+    answer = Answer(1, PromiseReport(64, 64, 300.0, 1e9, "reservation_full"))
+    assert decode_up(encode(answer)) == answer
 
 
 def test_order_keeps_paths_that_are_no_text() -> None:

@@ -24,6 +24,7 @@ from app.conversations.continuation import Continuation
 from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
+from app.conversations.pinned_kv import PinnedKV
 from app.conversations.shared_deletions import SharedDeletions
 from app.conversations.shared_pages import SharedPages
 from app.conversations.title_maker import TitleMaker
@@ -246,6 +247,12 @@ class _Opening:
             diagnostics=CacheDiagnostics(answers, self.plan.prefix_rules),
             titles=self.titles,
             next_prefixes=NextPromptPrefill(self.host, self.store, self.turns, self.erasure),
+            pinned_kv=PinnedKV(
+                self.host,
+                self.store,
+                reserved=lambda tenant: self.ring.limits_of(tenant).kv_reserved or 0,
+                reserving=self.ring.reserving,
+            ),
         )
 
     def _deletions(self) -> Deletions:
@@ -298,6 +305,7 @@ def _leave_to(closing: AsyncExitStack, services: Services) -> None:
     closing.push_async_callback(records.lease.stop)
     closing.push_async_callback(records.runs.leave)
     closing.push_async_callback(model.erasure.stop)
+    closing.push_async_callback(model.pinned_kv.stop)
     closing.push_async_callback(services.deletions.stop)
     closing.push_async_callback(model.next_prefixes.stop)
     closing.callback(records.changes.stop)

@@ -22,6 +22,7 @@ from app.conversations.continuation import Continuation
 from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
+from app.conversations.pinned_kv import PinnedKV
 from app.conversations.shared_deletions import SharedDeletions
 from app.conversations.shared_pages import SharedPages
 from app.conversations.title_maker import TitleMaker
@@ -122,6 +123,7 @@ class ModelServices:
     diagnostics: CacheDiagnostics
     titles: TitleMaker | None
     next_prefixes: NextPromptPrefill
+    pinned_kv: PinnedKV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +192,7 @@ class Services:
     def begin(self) -> None:
         """Start the background tasks, which run regardless of requests."""
         self.model.erasure.start()
+        self.model.pinned_kv.start()
         self.deletions.begin()
         self.records.shared_deletions.begin()
         self.store.upkeep.begin()

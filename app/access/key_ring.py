@@ -215,6 +215,10 @@ class KeyRing:
         """Return a tenant's limits: its own ones first, then those of its person's groups."""
         return combined_limits(self._limits.get(tenant, NO_LIMITS), self.people.limits_of(tenant))
 
+    def reserving(self) -> list[str]:
+        """Return the tenants for which bytes of the disk tier are reserved."""
+        return [tenant for tenant, limits in self._limits.items() if limits.kv_reserved]
+
     @property
     def reserved_bytes(self) -> int:
         """Bytes of the disk tier that are reserved for all tenants together."""

@@ -24,7 +24,7 @@ class ChatPrefixes:
 
         Returns whether any block is prefetched. Raise NotFoundError.
         """
-        prefixes = await self._prefixes([conversation_id])
+        prefixes = await self.prefixes([conversation_id])
         if conversation_id not in prefixes:
             raise no_conversation(conversation_id)
         engine = self._host.engine
@@ -40,14 +40,14 @@ class ChatPrefixes:
 
     async def places(self, conversation_ids: Sequence[str]) -> dict[str, TierId | None]:
         """Return the place of each existing conversation's KV; None where no tier has any."""
-        prefixes = await self._prefixes(conversation_ids)
+        prefixes = await self.prefixes(conversation_ids)
         engine = self._host.engine
         if engine is None or self._host.status != "ok":
             return dict.fromkeys(prefixes)
         places = await engine.prefixes.places(list(prefixes.values()), tenant=self._store.tenant)
         return dict(zip(prefixes, places, strict=True))
 
-    async def _prefixes(self, conversation_ids: Sequence[str]) -> dict[str, list[int]]:
+    async def prefixes(self, conversation_ids: Sequence[str]) -> dict[str, list[int]]:
         """Return the computed prefix of each conversation's next prompt, as token ids."""
         heads = await self._store.heads.of(list(dict.fromkeys(conversation_ids)))
         engine = self._host.engine

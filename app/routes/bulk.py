@@ -22,6 +22,8 @@ async def change_conversations(request: Request, fields: BulkFields) -> Response
     ids = list(dict.fromkeys(fields.conversation_ids))
     if fields.deleted is None:
         changed = await services.store.conversations.change_many(ids, fields.changes(), fields.tags_of)
+        if fields.pinned is not None:
+            services.model.pinned_kv.on_marked(services.store.tenant, changed, pinned=fields.pinned)
     elif fields.deleted:
         changed = await services.deletions.delete_conversations(ids)
     else:

@@ -145,12 +145,13 @@ async def get_conversation(request: Request, page: PageOfPath) -> Response:
 
 async def change_conversation(request: Request, fields: ConversationFields) -> Response:
     """Change a conversation's title, system prompt or default parameters, or pin or archive it."""
-    return changed(
-        request,
-        await services_of(request).store.conversations.change(
-            request.path_params["id"], fields.changes(), expected_versions(request)
-        ),
+    services = services_of(request)
+    conversation = await services.store.conversations.change(
+        request.path_params["id"], fields.changes(), expected_versions(request)
     )
+    if fields.pinned is not None:
+        services.model.pinned_kv.on_marked(services.store.tenant, [conversation.id], pinned=conversation.pinned)
+    return changed(request, conversation)
 
 
 async def delete_conversation(request: Request, asked: Deletion) -> Response:
@@ -206,6 +207,8 @@ def _followed(services: Services, run: Run) -> Response:
     if services.model.titles is not None:
         services.model.titles.after(run)
     services.model.next_prefixes.after(run)
+    if services.access.ring.limits_of(run.tenant).kv_reserved:
+        services.model.pinned_kv.after(run)
     return EventStream(partial(run.log.follow, 0), headers={"X-Run-Id": run.id})
 
 

@@ -1,11 +1,11 @@
-"""Routes for the KV of conversations: the tier that holds it, and its prefetch while a user types."""
+"""Routes for the KV of conversations: the tier that holds it, its prefetch, and the promise to a pinned one."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.http.operation import Operation
 from app.schemas.conversations import PlacesWanted
-from app.schemas.response_bodies.places import ChatPlace, Places, Warming
+from app.schemas.response_bodies.places import ChatPlace, Places, PromisedChat, Warming
 from app.services import services_of
 
 
@@ -27,8 +27,20 @@ async def leave_conversation(request: Request) -> Response:
     return Response(status_code=204)
 
 
+async def get_promised_kv(request: Request) -> Response:
+    """Return whether the disk keeps the KV of a pinned conversation, since when, and how much of it, or why not."""
+    services = services_of(request)
+    kept = await services.model.pinned_kv.state(services.store.tenant, request.path_params["id"])
+    return JSONResponse(
+        PromisedChat(
+            tokens=kept.tokens, declined=kept.declined, bytes=kept.nbytes, since=kept.since, reason=kept.reason
+        )
+    )
+
+
 operations = [
     Operation("POST", "/api/places", get_places, answer=Places),
+    Operation("GET", "/api/conversations/{id}/promise", get_promised_kv, answer=PromisedChat),
     Operation("POST", "/api/conversations/{id}/warm", warm_conversation, answer=Warming, status=202),
     Operation("DELETE", "/api/conversations/{id}/warm", leave_conversation, status=204),
 ]

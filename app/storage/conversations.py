@@ -167,6 +167,13 @@ class ConversationStore:
             raise no_conversation(conversation_id)
         return conversation_of(rows[0])
 
+    async def pinned_ids(self) -> list[str]:
+        """Return the ids of the pinned conversations, archived ones included."""
+        rows = await self._database.read(
+            "SELECT id FROM shown_conversation WHERE tenant = ? AND pinned ORDER BY id", (self._tenant,)
+        )
+        return [row["id"] for row in rows]
+
     async def export_id(self, conversation_id: str) -> str:
         """Return a conversation's id in exports: the one that it was imported under, or else its own.
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import torch
-
 from engine.api.errors import EngineError
 
 logger = logging.getLogger(__name__)
@@ -76,6 +74,9 @@ def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None 
 
 def _capabilities() -> Mapping[str, object]:
     """Return the capabilities of this CPU, without AMX tiles if Linux denies them to this process."""
+    # Imported here, since a server plans the memory of models without the library.
+    import torch
+
     capabilities = dict(torch.cpu.get_capabilities())
     if capabilities.keys() <= {"architecture"}:
         logger.warning(

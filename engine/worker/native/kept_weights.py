@@ -12,13 +12,14 @@ import torch
 
 from engine.config import EngineConfig
 from engine.cpu.build import KernelBuild, KernelBuildError, ready_kernels
+from engine.cpu.format_sizes import WEIGHTS
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
 from engine.cpu.pack_claim import PackClaim
 from engine.cpu.pack_file import MappedPack, PackError, PackStoppedError
 from engine.cpu.pack_folder import NoRoomError, PackFolder
 from engine.cpu.weights import PackedModel
-from engine.worker.native.selection import WEIGHTS, log_native_step, native_refusal
+from engine.worker.native.selection import log_native_step, native_refusal
 from models.decoder.model import DecoderForCausalLM
 from models.errors import ModelError
 from models.interface.partition import Stage

@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.cpu.build import COMPILERS, KernelBuild, KernelBuildError, build_kernels
+from engine.cpu.format_sizes import WEIGHTS
 from engine.cpu.instruction_set import InstructionSet, choose_instruction_set
 from engine.cpu.library import Kernels
 from engine.cpu.multiplier import Multiplier
@@ -22,9 +22,6 @@ from models.weights.folder import ModelFolder
 from models.weights.weights import map_tensor
 
 logger = logging.getLogger(__name__)
-
-WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8", "int4": "int4"})
-"""Format of packed weights per value of the setting `quantization`."""
 
 _ONLY_DECODER: Final = "the native step has kernels only for what the shared decoder computes"
 

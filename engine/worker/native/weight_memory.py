@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import torch
 
 from engine.config import EngineConfig
-from engine.cpu.format_sizes import packed_bytes
+from engine.cpu.format_sizes import packed_model_bytes
 from engine.cpu.instruction_set import choose_instruction_set
-from engine.cpu.library import BLOCK_FORMATS, HEAD_FORMATS
-from engine.worker.native.selection import WEIGHTS, matrices_refusal, native_refusal
+from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.decoder.config import DecoderConfig
 from models.weights.stored import StoredWeights
 
@@ -39,20 +38,8 @@ def weight_memory(stored: StoredWeights, decoder: DecoderConfig | None, config: 
     if refusal is not None:
         dtype: torch.dtype = getattr(torch, config.model.dtype)
         return WeightMemory(stored.count * dtype.itemsize, stored.count * dtype.itemsize)
-    held = _packed(stored, config, has_decoder=decoder is not None)
+    instruction_set = choose_instruction_set(config.device.cpu_kernels)
+    held = packed_model_bytes(stored, config.model.quantization, instruction_set, has_decoder=decoder is not None)
     # The decoder reads its plain weights before it packs them. transformers maps them from their files.
     plain = stored.plain * torch.bfloat16.itemsize if decoder is not None else 0
     return WeightMemory(held, max(held, plain), keeps_blocks=bool(stored.blocks))
-
-
-def _packed(stored: StoredWeights, config: EngineConfig, *, has_decoder: bool) -> int:
-    """Return the bytes of the weights as the kernels hold them."""
-    weights = WEIGHTS[config.model.quantization]
-    head = HEAD_FORMATS[weights]
-    parts = [(BLOCK_FORMATS[type_], count) for type_, count in stored.blocks.items()]
-    parts += [(weights, stored.layers), (head, stored.head or stored.embedding)]
-    # A tied embedding is the head, except in networks of transformers whose head does not keep the values.
-    if stored.head or not (has_decoder or head == "bfloat16"):
-        parts.append(("bfloat16", stored.embedding))
-    instruction_set = choose_instruction_set(config.device.cpu_kernels)
-    return sum(packed_bytes(format_, count, instruction_set) for format_, count in parts)

@@ -34,6 +34,7 @@ from app.config.options import SettingsError
 from app.config.parsers import ON_RAY, is_loopback
 from app.config.reservable import reservable_bytes
 from app.config.secret import digest_of_secret, load_secret
+from app.config.served_models import has_several_models
 from app.config.settings import Settings
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.earlier_kv import log_earlier_kv
@@ -41,7 +42,7 @@ from app.host.ended_server import RESTART
 from app.host.engine_host import EngineHost
 from app.host.listeners import Listeners
 from app.host.model_aliases import ModelAliases
-from app.host.startup import Build, Report, Startup, engine_builder
+from app.host.startup import Build, Report, Start, Startup, engine_builder, started
 from app.host.suitable_model import better_model
 from app.host.supervisor import not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
@@ -278,17 +279,17 @@ async def _serve(
         services,
         drain_seconds,
     )
-    build = build or engine_builder(settings, directory=services.records.replica_directory)
+    start = _start_of(settings, host, services, build)
     scheme = "https" if tls is not None else "http"
     page_url = settings.public_url or replace(settings, port=listeners.port).client_url
-    startup = Startup(build, host, page_url=page_url, on_step=on_step, on_failure=server.close_now)
+    startup = Startup(start, host, page_url=page_url, on_step=on_step, on_failure=server.close_now)
     _log_addresses(settings, listeners, scheme)
     startup.begin()
     watching = [
         asyncio.create_task(server.restart_without_engine(), name="watch-engine"),
         asyncio.create_task(server.stop_without_database(), name="watch-database"),
     ]
-    if not settings.no_prefix_cache:
+    if not (settings.no_prefix_cache or has_several_models(settings)):
         secret = load_secret(settings.secret_file)
         earlier = log_earlier_kv(settings.tier_config(secret), secret, host)
         watching.append(asyncio.create_task(earlier, name="earlier-kv"))
@@ -304,6 +305,16 @@ async def _serve(
     if host.gave_up:
         return RESTART
     return 1 if host.failed or services.records.storage_probe.lost.is_set() else 0
+
+
+def _start_of(settings: Settings, host: EngineHost, services: Services, build: Build | None) -> Start:
+    """Return the way to start the engine: the one that `build` makes, or the ones that the settings describe."""
+    if build is None and has_several_models(settings):
+        # A server with one model starts without the code of several.
+        from app.host.model_builds import start_models
+
+        return partial(start_models, settings, host)
+    return partial(started, build or engine_builder(settings, directory=services.records.replica_directory))
 
 
 def _log_addresses(settings: Settings, listeners: Listeners, scheme: str) -> None:

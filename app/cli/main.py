@@ -35,6 +35,7 @@ from app.cli.people_plan import (
     REMOVED_PERSON,
     SET_PASSWORD_HELP,
 )
+from app.cli.server_settings import OF_THE_SERVER
 from app.cli.standard_files import open_closed_files, with_output
 from app.config.options import Option, any_path, any_text, did_you_mean, integer, parse_option, switch
 from app.config.settings import OPTIONS, Settings, load_settings
@@ -63,71 +64,6 @@ MIGRATE_HELP = "copy the conversations of the state directory into PostgreSQL, a
 GROUPS = {"keys": KEYS_HELP, "people": PEOPLE_HELP}
 ARGUMENT = "argument"
 """Destination of the positional argument in argparse: an option may have the argument's own name."""
-OF_THE_SERVER = (
-    "host",
-    "port",
-    "ollama-port",
-    "state-dir",
-    "secret-file",
-    "chat-titles",
-    "response-days",
-    "deleted-days",
-    "share-links",
-    "model-alias",
-    "strict-fields",
-    "removed-lines",
-    "moved-lines",
-    "prompts-as-sent",
-    "tls-certificate",
-    "tls-key",
-    "max-connections",
-    "max-connections-per-address",
-    "public-url",
-    "cors-origins",
-    "log-format",
-    "log-level",
-    "log-messages",
-    "otlp-endpoint",
-    "without-keys",
-    "passwords",
-    "database-url",
-    "oidc-issuer",
-    "oidc-client-id",
-    "oidc-client-secret-file",
-    "replicas",
-    "ray-address",
-    "shared-replicas",
-    "replica-roles",
-    "oidc-scopes",
-    "oidc-groups-claim",
-    "proxy-user-header",
-    "proxy-groups-header",
-    "proxy-addresses",
-    "login-groups",
-    "group-limits",
-    "default-rights",
-    "group-rights",
-    "ldap-url",
-    "ldap-ca-file",
-    "ldap-bind-dn",
-    "ldap-bind-password-file",
-    "ldap-people-base",
-    "ldap-people-filter",
-    "ldap-id-attribute",
-    "ldap-groups-base",
-    "ldap-groups-filter",
-    "saml-metadata-file",
-    "saml-subject-attribute",
-    "saml-groups-attribute",
-    "scim-token-file",
-    "scim-login",
-    "scim-subject",
-    "login-hours",
-    "token-prices",
-    "disk-kv-dir",
-)
-"""Settings without effect on `ebb profile`, whose engine has its own directories and secret."""
-
 DESKTOP_HELP = "show the page in a window of its own, of the running server or of one that ends with the window"
 DRAIN_HELP = "restart a replica while the others continue its answers"
 REPLICA = Option("replica", integer(0, 63), "REPLICA", "number of the replica, from 0")

@@ -6,20 +6,22 @@ No other module reads the environment.
 import fcntl
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from app.config.listed_models import listed_models
 from app.config.options import ENV_PREFIX, SettingsError, did_you_mean, option_of, parse_option
+from app.config.toml_file import values_of_file
 from app.config.topics.access import AccessSettings
 from app.config.topics.accounts import AccountSettings, ProvisioningSettings, SamlSettings
 from app.config.topics.answers import AnswerSettings
 from app.config.topics.computation import ComputationSettings
 from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
+from app.config.topics.models import ModelsSettings
 from app.config.topics.place import PlaceSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import DiskConfig, TierConfig
@@ -53,6 +55,7 @@ class Settings(
     MemorySettings,
     SchedulingSettings,
     ComputationSettings,
+    ModelsSettings,
     PlaceSettings,
 ):
     """All choices of the user. Sizes are in bytes, paths absolute.
@@ -196,7 +199,7 @@ def load_settings(
     config_file = config_file or environ.get(CONFIG_VARIABLE)
     values: dict[str, Any] = {}
     if config_file is not None:
-        values |= _from_toml(Path(config_file).expanduser())
+        values |= values_of_file(Path(config_file).expanduser(), OPTIONS)
     values |= _from_environment(environ)
     values |= _from_flags(flags)
     # Not `setdefault`, which asks for the home directory even where both directories are given.
@@ -205,6 +208,9 @@ def load_settings(
     if "cache_dir" not in values:
         values["cache_dir"] = _xdg(environ, "XDG_CACHE_HOME", ".cache")
     values.setdefault("secret_file", values["state_dir"] / "secret")
+    if "model" not in values and (values.get("models") or values.get("models_dir")):
+        first, fields_of_first = next(iter(listed_models(values.get("models", {}), values.get("models_dir")).items()))
+        values["model"] = fields_of_first.get("model", first)
     return Settings(**values)
 
 
@@ -223,33 +229,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
         if name not in by_variable:
             raise SettingsError(f"unknown variable {name}{did_you_mean(name, by_variable)}", param=name)
     return dict(parse_option(by_variable[name], text, name) for name, text in given.items())
-
-
-def _from_toml(path: Path) -> dict[str, object]:
-    try:
-        table = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise SettingsError(f"config file {path}: {error.strerror or error}", param="config") from error
-    except ValueError as error:
-        raise SettingsError(f"config file {path} is not TOML: {error}", param="config") from error
-    by_name = {option.name: option for option in OPTIONS}
-    values: dict[str, object] = {}
-    for name, value in table.items():
-        if name not in by_name:
-            raise SettingsError(f"{path}: unknown key {name}{did_you_mean(name, by_name)}", param=name)
-        text = _toml_text(value)
-        if text is None:
-            raise SettingsError(f"{path}: {name} must be a string, a whole number, true or false", param=name)
-        field_name, parsed = parse_option(by_name[name], text, f"{path}: {name}")
-        values[field_name] = parsed
-    return values
-
-
-def _toml_text(value: object) -> str | None:
-    """Return a value as a user would type it, and a table as `key=value,...`; None for types that no setting takes."""
-    if isinstance(value, dict):
-        return ",".join(f"{name}={number}" for name, number in value.items())
-    return str(value) if isinstance(value, str | int) else None
 
 
 def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:

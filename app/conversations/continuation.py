@@ -88,7 +88,7 @@ class Continuation:
 
     async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
         path = await self._store.messages.path(answer.parent_id)
-        identity, beginning = self._host.prompt_identity, beginning_of(path)
+        identity, beginning = self._host.prompt_identity_of(engine), beginning_of(path)
         maker = PromptMaker(
             gate=self._gate,
             engine=engine,

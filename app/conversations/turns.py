@@ -352,7 +352,7 @@ class Turns:
         return run
 
     def _prompts(self, engine: Backend, conversation: Conversation, beginning: LeftOut) -> PromptMaker:
-        identity = self._host.prompt_identity
+        identity = self._host.prompt_identity_of(engine)
         return PromptMaker(
             gate=self._gate,
             engine=engine,

@@ -168,6 +168,10 @@ class Backend(Protocol):
         """Configuration that the engine was built from."""
 
     @property
+    def is_resident(self) -> bool:
+        """Whether the weights are in memory. Work of idle time waits while they are not."""
+
+    @property
     def prefixes(self) -> PrefixTiers:
         """Prefetch and look-up of prompts that have not been sent yet."""
 

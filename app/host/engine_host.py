@@ -9,12 +9,17 @@ While the state is "ok", clients see "recovering" or "degraded" if the engine's 
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.domain.storage_health import StorageHealth
 from app.host.backend import Backend
 from app.host.model_aliases import ModelAliases
 from engine.api.errors import NotFoundError, NotReadyError
+from engine.loop.stats import EngineStats
+
+if TYPE_CHECKING:
+    from app.host.models import ModelTable
+    from app.host.served_model import ServedModel
 
 State = Literal["starting", "ok", "stopping", "failed"]
 Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
@@ -28,18 +33,21 @@ class EngineHost:
     """Holder of the engine, before, while and after it runs.
 
     holds_threads: an engine is being made or runs, and its threads keep the process alive.
+    engine: the model, the default one of several; None before the start has ended.
     progress: one sentence about the current step of the startup, or about its failure.
     prompt_identity: identity of the tokenizer and template. Stored token ids are used only under the same one.
     ready_at: Unix seconds; 0 until the engine is ready.
     storage: the health of the database.
     aliases: further names of the model.
     suggested_model: a better model of the catalogue that suits the machine; empty if there is none.
+    models: the models of a server that has several; None for one model, which is then `engine`.
     """
 
     state: State = "starting"
     holds_threads: bool = True
     progress: str = "preparing the engine"
     engine: Backend | None = None
+    models: "ModelTable | None" = None
     prompt_identity: str = ""
     ready_at: int = 0
     storage: StorageHealth = field(default_factory=StorageHealth)
@@ -47,10 +55,14 @@ class EngineHost:
     suggested_model: str = ""
     _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
 
-    @property
-    def fingerprint(self) -> str:
-        """Value of OpenAI's `system_fingerprint`, constant for as long as the model is the same."""
-        return f"fp_{self.prompt_identity[:12]}"
+    def prompt_identity_of(self, engine: Backend) -> str:
+        """Return the identity of the tokenizer and template of a model."""
+        model = self.models.find(engine.model_name) if self.models is not None else None
+        return model.facts.prompt_identity if model is not None and model.facts is not None else self.prompt_identity
+
+    def fingerprint_of(self, engine: Backend) -> str:
+        """Return the value of OpenAI's `system_fingerprint`, constant for as long as the model is the same."""
+        return f"fp_{self.prompt_identity_of(engine)[:12]}"
 
     def report(self, sentence: str) -> None:
         """Report the current step of the startup. May be called from any thread."""
@@ -98,7 +110,13 @@ class EngineHost:
     @property
     def is_computing(self) -> bool:
         """Whether answers are being computed."""
-        return self.engine is not None and self.engine.stats().requests.running > 0
+        return self.stats().requests.running > 0
+
+    def stats(self) -> EngineStats:
+        """Return the statistics of all models together; empty before the start has ended."""
+        if self.models is not None:
+            return self.models.stats()
+        return self.engine.stats() if self.engine is not None else EngineStats()
 
     @property
     def lost_workers(self) -> str | None:
@@ -120,10 +138,14 @@ class EngineHost:
         """Whether the engine failed for good after it had served."""
         return self.engine is not None and self.engine.is_broken
 
-    def require(self) -> Backend:
-        """Return the engine. Raise NotReadyError with the reason if it does not serve."""
+    def require(self, name: str | None = None) -> Backend:
+        """Return the model that a client names, or the default one for None.
+
+        Raise NotReadyError with the reason if the server does not serve, NotFoundError if no model and no alias has
+        the name.
+        """
         if self.state == "ok" and self.engine is not None:
-            return self.engine
+            return self.engine if name is None else self._named(self.engine, name)
         match self.state:
             case "starting":
                 raise NotReadyError(f"The server is starting: {self.progress}")
@@ -132,10 +154,19 @@ class EngineHost:
             case _:
                 raise NotReadyError("The server is stopping")
 
-    def check_model(self, name: str) -> None:
-        """Raise NotFoundError unless `name` is the model that is served, or an alias of it."""
-        served = self.require().model_name
-        if self.aliases.model(name) != served:
-            raise NotFoundError(
-                f"The model {name!r} does not exist; this server has {served!r}", param="model", code="model_not_found"
-            )
+    def find(self, name: str) -> "ServedModel | None":
+        """Return the entry of one of several models, by its name or an alias; None if there is none."""
+        return self.models.find(self.aliases.model(name)) if self.models is not None else None
+
+    def _named(self, default: Backend, name: str) -> Backend:
+        if self.models is None:
+            if self.aliases.model(name) == default.model_name:
+                return default
+            known = repr(default.model_name)
+        else:
+            if (model := self.find(name)) is not None:
+                return model.backend
+            known = ", ".join(repr(each.name) for each in self.models)
+        raise NotFoundError(
+            f"The model {name!r} does not exist; this server has {known}", param="model", code="model_not_found"
+        )

@@ -25,7 +25,9 @@ LAST = (1 << 31) - 1
 
 
 def is_busy(engine: Backend, *, exclude: int = 0) -> bool:
-    """Return whether the engine has more than `exclude` requests."""
+    """Return whether the engine has more than `exclude` requests, or would have to load its model first."""
+    if not engine.is_resident:
+        return True
     stats = engine.stats()
     return stats.requests.running + stats.requests.waiting + stats.requests.loading + stats.requests.following > exclude
 

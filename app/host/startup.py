@@ -3,17 +3,17 @@
 import asyncio
 import logging
 import os
-import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.config.secret import load_secret
+from app.config.served_models import model_name
 from app.config.settings import Settings
 from app.host.backend import Backend
+from app.host.daemon_thread import in_daemon_thread
 from app.host.engine_host import EngineHost
 from app.host.hidden_folders import without_folders
 from engine.api.errors import EbbError
@@ -83,8 +83,10 @@ def _engine(
     return build_engine(config, report, trace)
 
 
-def serving_config(settings: Settings, path: Path, report: Report) -> EngineConfig:
+def serving_config(settings: Settings, path: Path, report: Report, name: str = "") -> EngineConfig:
     """Return the engine's configuration for the model in `path`.
+
+    name: by which clients request the model; empty for the one that follows from the settings.
 
     An accelerator that no setting names must pass its check first. If it fails, the CPU computes, and its note
     states the reason.
@@ -92,7 +94,7 @@ def serving_config(settings: Settings, path: Path, report: Report) -> EngineConf
     make = partial(
         Settings.engine_config,
         model_path=path,
-        model_name=model_name(settings.model),
+        model_name=name or model_name(settings.model),
         secret=load_secret(settings.secret_file),
     )
     config = make(settings)
@@ -108,23 +110,22 @@ def serving_config(settings: Settings, path: Path, report: Report) -> EngineConf
     return make(replace(settings, device="cpu")).with_fields(note=note)
 
 
-def model_name(setting: str) -> str:
-    """Return the name by which clients request the model: an alias or hub id as it is, or the last part of a path.
+Start = Callable[[Report], Awaitable[tuple[Backend, str]]]
+"""Returns an engine that serves, with the identity of tokenizer, template and tool format. Reports its steps."""
 
-    In the name, a question mark stands for each byte of a path that is no text.
-    """
-    path = Path(setting).expanduser()
-    name = path.resolve().name if path.is_dir() else setting
-    if path.suffix.lower() == ".gguf":
-        name = path.stem
-    return name.encode(errors="replace").decode()
+
+async def started(build: Build, report: Report) -> tuple[Backend, str]:
+    """Build an engine on a thread, and start it."""
+    engine, prompt_identity = await in_daemon_thread(partial(build, report), "startup")
+    await engine.start()
+    return engine, prompt_identity
 
 
 class Startup:
-    """One start of the engine: built in a thread, run on the event loop, reported to `host`."""
+    """One start of the engine, in the background and reported to `host`."""
 
     def __init__(
-        self, build: Build, host: EngineHost, *, page_url: str, on_step: Report, on_failure: Callable[[], None]
+        self, start: Start, host: EngineHost, *, page_url: str, on_step: Report, on_failure: Callable[[], None]
     ) -> None:
         """Prepare the start.
 
@@ -132,7 +133,7 @@ class Startup:
         on_step: receives each step in words, and an empty text once the engine is ready.
         on_failure: called after a start that failed.
         """
-        self._build = build
+        self._start = start
         self._host = host
         self._page_url = page_url
         self._on_step = on_step
@@ -145,8 +146,7 @@ class Startup:
 
     async def _run(self) -> None:
         try:
-            engine, prompt_identity = await self._built()
-            await engine.start()
+            engine, prompt_identity = await self._start(self._report)
         except (EbbError, ModelError) as exc:
             self._fail(str(exc))
         except Exception:
@@ -156,31 +156,6 @@ class Startup:
             self._host.ready(engine, prompt_identity)
             self._on_step("")
             logger.info("ready: %s, window %d tokens. Open %s", engine.model_name, engine.max_model_len, self._page_url)
-
-    async def _built(self) -> tuple[Backend, str]:
-        loop = asyncio.get_running_loop()
-        result: asyncio.Future[tuple[Backend, str]] = loop.create_future()
-
-        def settle(built: tuple[Backend, str] | Exception) -> None:
-            if result.done():
-                return
-            if isinstance(built, Exception):
-                result.set_exception(built)
-            else:
-                result.set_result(built)
-
-        def run() -> None:
-            try:
-                built: tuple[Backend, str] | Exception = self._build(self._report)
-            except Exception as exc:
-                built = exc
-            # The loop is closed if the server stopped while the engine was built.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, built)
-
-        # A daemon thread: an executor's thread would keep the process alive until the model is loaded.
-        threading.Thread(target=run, name="startup", daemon=True).start()
-        return await result
 
     def _report(self, sentence: str) -> None:
         self._on_step(sentence)

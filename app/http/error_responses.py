@@ -99,11 +99,16 @@ def error_response(error: EbbError) -> Response:
 def on_ebb_error(_request: Request, exc: Exception) -> Response:
     """Respond to an error that Ebb raised on purpose. A traceback is logged only if a defect may be the cause."""
     assert isinstance(exc, EbbError)
-    if isinstance(exc, OutageError):
-        logger.error("request refused: %s", exc.message)
-    elif isinstance(exc, ServerError) and not isinstance(exc, NotReadyError):
-        logger.error("request failed: %s", exc.message, exc_info=exc)
+    log_error(exc)
     return error_response(exc)
+
+
+def log_error(error: EbbError) -> None:
+    """Log an error of the server. A client's error has no line."""
+    if isinstance(error, OutageError):
+        logger.error("request refused: %s", error.message)
+    elif isinstance(error, ServerError) and not isinstance(error, NotReadyError):
+        logger.error("request failed: %s", error.message, exc_info=error)
 
 
 def on_http_error(request: Request, exc: Exception) -> Response:

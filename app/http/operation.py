@@ -56,6 +56,7 @@ class Operation:
     right: the right that the caller needs; None without one.
     counts: whether an open request counts against the tenant's limit. Requests of administrators never do.
     needs_model: whether it is refused while no model is loaded, before its body is read.
+    loads_model: whether one that needs a model has one of several loaded.
     max_bytes: limit on the body.
     takes: parameters of the endpoint by name, in the order in which they are read.
     """
@@ -74,6 +75,7 @@ class Operation:
     right: Right | None = None
     counts: bool = True
     needs_model: bool = False
+    loads_model: bool = True
     max_bytes: int = MAX_BODY_BYTES
     takes: Mapping[str, type[RequestModel | Query]] = field(init=False)
 

@@ -115,7 +115,7 @@ class _EngineCollector(Collector):
             "ebb_kv_reserved_bytes", "Bytes of the disk tier reserved for promises to tenants", self._reserved_bytes()
         )
         if self._host.engine is not None:
-            stats = self._host.engine.stats()
+            stats = self._host.stats()
             yield from _requests(stats)
             yield from _tokens(stats)
             yield from _blocks(stats)

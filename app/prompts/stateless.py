@@ -126,7 +126,7 @@ class WholePrompts:
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        salt, identity = engine.tenant_salt(gate.tenant), self._host.prompt_identity
+        salt, identity = engine.tenant_salt(gate.tenant), self._host.prompt_identity_of(engine)
         dialogue = Dialogue(salt, identity)
         self._memory.owners.note(dialogue.owner, gate.tenant)
         is_long = size_of(messages) >= LONG_TEXT

@@ -27,8 +27,7 @@ from app.tenants.gate import gate_of
 async def messages(request: Request, fields: MessagesRequest) -> Response:
     """Generate the next message of a conversation."""
     services = services_of(request)
-    engine = services.model.host.require()
-    services.model.host.check_model(fields.model)
+    engine = services.model.host.require(fields.model)
     offer, tools = fields.offer, engine.chat_format.tools
     free = fields.sampling_params(engine.sampling_defaults)
     params = offer.applied(free, tools)
@@ -84,8 +83,7 @@ async def _diagnostics(
 async def count_tokens(request: Request, fields: CountTokensRequest) -> Response:
     """Count the tokens of a conversation's prompt."""
     services = services_of(request)
-    engine = services.model.host.require()
-    services.model.host.check_model(fields.model)
+    engine = services.model.host.require(fields.model)
     prompt = await _prompt(request, engine, fields)
     return _named(request, JSONResponse({"input_tokens": len(prompt.ids)}))
 

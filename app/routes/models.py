@@ -1,55 +1,119 @@
-"""GET /v1/models: the served model and its aliases, with the fields of OpenAI's, vLLM's and Anthropic's APIs."""
+"""GET /v1/models: the models and their aliases, with the fields of OpenAI's, vLLM's, Anthropic's and llama.cpp's APIs.
 
+POST /models/load and /models/unload of llama.cpp's API for a server that has several.
+"""
+
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from app.host.served_model import ModelState, ServedModel
 from app.http.operation import Operation
+from app.schemas.models import ModelChoice
 from app.services import server_services
+from engine.api.errors import InvalidRequestError
+
+STATUS: Final[Mapping[ModelState, str]] = MappingProxyType(
+    {"unloaded": "unloaded", "loading": "loading", "loaded": "loaded", "draining": "unloaded", "failed": "unloaded"}
+)
+"""llama.cpp's names. A request for a model that is drained waits, as for one that is unloaded."""
 
 
-def _model(host: EngineHost, name: str) -> dict[str, Any]:
-    """Describe the model under its own name or under an alias."""
-    engine = host.require()
+def _model(host: EngineHost, engine: Backend, name: str) -> dict[str, Any]:
+    """Describe a model under its own name or under an alias."""
     is_alias = name != engine.model_name
+    entry = host.models.find(engine.model_name) if host.models is not None else None
+    window = engine.max_model_len if entry is None or entry.facts is not None else None
     openai = {"id": name, "object": "model", "created": host.ready_at, "owned_by": "ebb"}
     vllm = {
         "root": engine.model_name,
         "parent": engine.model_name if is_alias else None,
-        "max_model_len": engine.max_model_len,
+        "max_model_len": window,
     }
     anthropic = {
         "type": "model",
         "display_name": name,
         "created_at": datetime.fromtimestamp(host.ready_at, UTC).isoformat(),
         "lifecycle": "active",
-        "max_input_tokens": engine.max_model_len,
-        "max_tokens": engine.max_model_len,
+        "max_input_tokens": window,
+        "max_tokens": window,
     }
-    return {**openai, **vllm, **anthropic}
+    return {**openai, **vllm, **anthropic, "status": _status(entry)}
+
+
+def _status(model: ServedModel | None) -> dict[str, Any]:
+    """Return the state of a model; None stands for the only one, which is in memory."""
+    if model is None:
+        return {"value": "loaded"}
+    status: dict[str, Any] = {"value": STATUS[model.state], "state": model.state}
+    if model.progress:
+        status["progress"] = model.progress
+    if model.state == "failed":
+        status["failed"] = True
+    return status
 
 
 async def list_models(request: Request) -> Response:
-    """List the one model that is served, and its aliases."""
+    """List the models and their aliases, the default model first."""
     host = server_services(request).model.host
-    served = host.require().model_name
-    names = [served, *host.aliases.names_of(served)]
-    page = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
-    return JSONResponse({"object": "list", "data": [_model(host, name) for name in names], **page})
+    default = host.require()
+    engines = [default] if host.models is None else [each.backend for each in host.models]
+    data = [
+        _model(host, engine, name)
+        for engine in engines
+        for name in (engine.model_name, *host.aliases.names_of(engine.model_name))
+    ]
+    page = {"has_more": False, "first_id": data[0]["id"], "last_id": data[-1]["id"]}
+    return JSONResponse({"object": "list", "data": data, **page})
 
 
 async def get_model(request: Request) -> Response:
     """Return a model by its name or by an alias."""
     host = server_services(request).model.host
     name = request.path_params["name"]
-    host.check_model(name)
-    return JSONResponse(_model(host, name))
+    return JSONResponse(_model(host, host.require(name), name))
+
+
+async def load_model(request: Request, fields: ModelChoice) -> Response:
+    """Begin to load one of several models. `GET /v1/models` has its state."""
+    host = server_services(request).model.host
+    model = _entry(host, fields.model)
+    if host.models is not None:
+        host.models.begin_load(model)
+    return JSONResponse({"success": True})
+
+
+async def unload_model(request: Request, fields: ModelChoice) -> Response:
+    """Unload one of several models once its answers have ended. `GET /v1/models` has its state."""
+    host = server_services(request).model.host
+    model = _entry(host, fields.model)
+    if host.models is not None:
+        host.models.begin_unload(model)
+    return JSONResponse({"success": True})
+
+
+def _entry(host: EngineHost, name: str) -> ServedModel:
+    """Return one of several models. Raise as `EngineHost.require`, and InvalidRequestError if there is only one."""
+    host.require(name)
+    model = host.find(name)
+    if model is None:
+        raise InvalidRequestError(
+            "This server has one model, which stays loaded: list several with --models or --models-dir",
+            param="model",
+            code="one_model",
+        )
+    return model
 
 
 operations = [
     Operation("GET", "/v1/models", list_models),
     Operation("GET", "/v1/models/{name:path}", get_model),
+    Operation("POST", "/models/load", load_model, access="admin", needs_model=True, loads_model=False),
+    Operation("POST", "/models/unload", unload_model, access="admin", needs_model=True, loads_model=False),
 ]

@@ -1,8 +1,10 @@
 """Ollama's API, whose paths are below /api like those of Ebb's page."""
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import Final
 
 from starlette.requests import Request
@@ -10,17 +12,21 @@ from starlette.responses import JSONResponse, Response
 
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
-from app.apis.ollama.model_card import ModelCard
-from app.apis.ollama.model_name import check_tagged_model
+from app.apis.ollama.model_card import NEVER, CardFacts, ModelCard
+from app.apis.ollama.model_name import tagged_model
 from app.apis.ollama.request import OllamaRequest
 from app.apis.ollama.serializer import OllamaChatShape, OllamaTextShape, OllamaToolShape
 from app.apis.ollama.show_schema import OllamaShowRequest
+from app.apis.ollama.timestamps import timestamp
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.host.served_model import ServedModel
 from app.http.media_types import JSON, LINES
 from app.http.operation import Operation
 from app.prompts.stateless import Remember
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
+from app.routes.kept_models import keep_alive, without_prompt
 from app.services import server_services, services_of
 from app.serving.prompts import text_ids, whole_prompt
 from app.serving.request import answer
@@ -35,15 +41,15 @@ API_VERSION: Final = "0.32.0"
 async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     """Generate the next message of a conversation, streamed by default."""
     services = services_of(request)
-    engine = services.model.host.require()
-    check_tagged_model(services.model.host, fields.model)
+    host = services.model.host
+    engine = tagged_model(host, fields.model)
+    if not fields.messages:
+        return await without_prompt(host, fields, OllamaChatShape(fields.model))
     thinking, tools, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
     if offer.is_made:
         shape_of = partial(OllamaToolShape, tools.parser(tools=offer.known_functions, only_complete=True))
     shape_of = partial(shape_of, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields))
-    if not fields.messages:
-        return JSONResponse(shape_of().loaded())
     gate_of(request).check(engine)
     prompt = await whole_prompt(
         request, engine, services.model.prompts, fields.turns(), thinking=thinking, opening=fields.opening
@@ -53,25 +59,28 @@ async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     if offer.is_made:
         remember = partial(remember, as_message=partial(offer.as_message, tools, only_complete=True))
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
-    return await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
+    response = await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
+    keep_alive(host, fields.model, fields.keep_alive)
+    return response
 
 
 async def generate(request: Request, fields: OllamaGenerateRequest) -> Response:
     """Answer one prompt, streamed by default."""
     host = services_of(request).model.host
-    engine = host.require()
-    check_tagged_model(host, fields.model)
+    engine = tagged_model(host, fields.model)
     fields.check_raw()
+    if not fields.prompt:
+        return await without_prompt(host, fields, OllamaTextShape(fields.model))
     thinking = fields.thinking_mode(engine)
     shape_of = partial(
         OllamaTextShape, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields)
     )
-    if not fields.prompt:
-        return JSONResponse(shape_of().loaded())
     ids, lines, remember = await _prompt(request, engine, fields, thinking)
     shape = shape_of(lines=lines)
     params = fields.sampling_params(engine.sampling_defaults)
-    return await answer(request, engine, fields, shape, prompt=ids, params=params, remember=remember)
+    response = await answer(request, engine, fields, shape, prompt=ids, params=params, remember=remember)
+    keep_alive(host, fields.model, fields.keep_alive)
+    return response
 
 
 async def _prompt(
@@ -96,25 +105,47 @@ def _logprobs(engine: Backend, fields: OllamaRequest) -> ChatLogprobs | None:
 
 
 async def tags(request: Request) -> Response:
-    """List the one model that is served."""
-    return JSONResponse({"models": [(await _card(request)).on_disk]})
+    """List the models, whether they are in memory or not."""
+    return JSONResponse({"models": [card.on_disk for card in await _cards(request)]})
 
 
 async def ps(request: Request) -> Response:
-    """List the loaded models: the one that is served."""
-    return JSONResponse({"models": [(await _card(request)).in_memory]})
+    """List the models in memory."""
+    host = server_services(request).model.host
+    return JSONResponse({"models": [card.in_memory for card in await _cards(request, _in_memory(host))]})
 
 
 async def show(request: Request, fields: OllamaShowRequest) -> Response:
     """Describe a model by its name."""
-    host = server_services(request).model.host
-    check_tagged_model(host, fields.wanted)
-    return JSONResponse((await _card(request)).in_full)
+    engine = tagged_model(server_services(request).model.host, fields.wanted)
+    [card] = await _cards(request, [engine.model_name])
+    return JSONResponse(card.in_full)
 
 
-async def _card(request: Request) -> ModelCard:
+def _in_memory(host: EngineHost) -> list[str]:
+    if host.models is None:
+        return [host.require().model_name]
+    return [each.name for each in host.models if each.engine is not None]
+
+
+async def _cards(request: Request, names: Sequence[str] | None = None) -> list[ModelCard]:
+    """Return the cards of these models; None for all."""
     host = server_services(request).model.host
-    return await asyncio.to_thread(ModelCard, host.require(), host.ready_at)
+    engine = host.require()
+    if host.models is None:
+        return [await asyncio.to_thread(ModelCard, CardFacts.of(engine), host.ready_at)]
+    return [await _card(each, host.ready_at) for each in host.models if names is None or each.name in names]
+
+
+async def _card(model: ServedModel, ready_at: int) -> ModelCard:
+    known = CardFacts.of(model.backend) if model.facts is not None else None
+    expires_at = NEVER if model.expires_in == inf else timestamp(time.time() + model.expires_in)
+
+    def card() -> ModelCard:
+        facts = known or CardFacts.of_unloaded(model.name, model.describe())
+        return ModelCard(facts, ready_at, expires_at)
+
+    return await asyncio.to_thread(card)
 
 
 async def version(_request: Request) -> Response:
@@ -125,7 +156,9 @@ async def version(_request: Request) -> Response:
 async def refuse_change(request: Request) -> Response:
     """Refuse to add, change or remove a model."""
     path = request.url.path
-    raise InvalidRequestError(f"{path} is not supported: this server has one model (--model)", code="unsupported")
+    raise InvalidRequestError(
+        f"{path} is not supported: the models are those of the settings (--model, --models)", code="unsupported"
+    )
 
 
 operations = [
@@ -133,7 +166,7 @@ operations = [
     Operation("POST", "/api/generate", generate, needs_model=True, media=(JSON, LINES)),
     Operation("GET", "/api/tags", tags),
     Operation("GET", "/api/ps", ps),
-    Operation("POST", "/api/show", show, needs_model=True),
+    Operation("POST", "/api/show", show, needs_model=True, loads_model=False),
     Operation("GET", "/api/version", version),
     Operation("POST", "/api/pull", refuse_change),
     Operation("POST", "/api/push", refuse_change),

@@ -6,9 +6,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.apis.ollama.embed_schema import OllamaEmbeddingsRequest, OllamaEmbedRequest
-from app.apis.ollama.model_name import check_tagged_model
+from app.apis.ollama.model_name import tagged_model
 from app.http.operation import Operation
 from app.prompts.tokenization import apart_if
+from app.routes.kept_models import keep_alive
 from app.services import services_of
 from app.serving.embedding import FEW_TEXTS, NOTHING, embed
 
@@ -16,10 +17,10 @@ from app.serving.embedding import FEW_TEXTS, NOTHING, embed
 async def embed_texts(request: Request, fields: OllamaEmbedRequest) -> Response:
     """Embed one or several texts with the model's final hidden states."""
     started, host = time.perf_counter(), services_of(request).model.host
-    engine = host.require()
-    check_tagged_model(host, fields.model)
+    engine = tagged_model(host, fields.model)
     texts, cuts = fields.texts(), fields.truncate is not False
     embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts) if texts else NOTHING
+    keep_alive(host, fields.model, fields.keep_alive)
     if texts:
         fields.check_dimensions(embedded.size)
     return await apart_if(len(texts) > FEW_TEXTS, lambda: JSONResponse(fields.body(embedded, started)))
@@ -28,10 +29,10 @@ async def embed_texts(request: Request, fields: OllamaEmbedRequest) -> Response:
 async def embed_prompt(request: Request, fields: OllamaEmbeddingsRequest) -> Response:
     """Embed one text, as Ollama's older route."""
     host = services_of(request).model.host
-    engine = host.require()
-    check_tagged_model(host, fields.model)
+    engine = tagged_model(host, fields.model)
     texts = fields.texts()
     embedded = await embed(request, engine, texts, fields.urgency(), cuts=True) if texts else NOTHING
+    keep_alive(host, fields.model, fields.keep_alive)
     return JSONResponse({"embedding": [value for vector in embedded.vectors for value in vector]})
 
 

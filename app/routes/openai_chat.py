@@ -22,8 +22,7 @@ from app.tenants.gate import gate_of
 async def chat_completions(request: Request, fields: ChatCompletionRequest) -> Response:
     """Answer a list of messages."""
     services = services_of(request)
-    engine = services.model.host.require()
-    services.model.host.check_model(fields.model)
+    engine = services.model.host.require(fields.model)
     thinking, tools = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
@@ -37,7 +36,7 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
     head = ChunkFields.new(
         "chatcmpl",
         model=engine.model_name,
-        fingerprint=services.model.host.fingerprint,
+        fingerprint=services.model.host.fingerprint_of(engine),
         include_usage=fields.include_usage,
         num_drawn=num_answers,
         lines=prompt.lines,

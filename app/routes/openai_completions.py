@@ -24,15 +24,14 @@ from app.tenants.gate import gate_of
 async def completions(request: Request, fields: CompletionRequest) -> Response:
     """Continue texts or lists of token ids. In a text, the name of a control token stands for that token."""
     host = services_of(request).model.host
-    engine = host.require()
-    host.check_model(fields.model)
+    engine = host.require(fields.model)
     params = fields.sampling_params(engine.sampling_defaults)
     num_answers = fields.num_answers(engine.config.scheduler.max_answers)
     num_drawn = fields.num_drawn(engine.config.scheduler.max_answers)
     head = ChunkFields.new(
         "cmpl",
         model=engine.model_name,
-        fingerprint=host.fingerprint,
+        fingerprint=host.fingerprint_of(engine),
         include_usage=fields.include_usage,
         num_drawn=num_drawn,
     )

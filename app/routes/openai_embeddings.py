@@ -12,9 +12,7 @@ from app.serving.embedding import FEW_TEXTS, embed
 
 async def embeddings(request: Request, fields: EmbeddingsRequest) -> Response:
     """Embed texts or lists of token ids with the model's final hidden states."""
-    host = services_of(request).model.host
-    engine = host.require()
-    host.check_model(fields.model)
+    engine = services_of(request).model.host.require(fields.model)
     embedded = await embed(request, engine, fields.texts(), fields.urgency())
     fields.check_dimensions(embedded.size)
     is_long = len(embedded.vectors) > FEW_TEXTS

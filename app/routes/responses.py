@@ -45,7 +45,8 @@ class Retrieval(IncludeQuery):
 async def create_response(request: Request, fields: ResponseRequest) -> Response:
     """Generate a response. A stored response can be retrieved, and continued with `previous_response_id`."""
     services = services_of(request)
-    tokenizer = services.model.host.require().tokenizer
+    fields = services.responses.of_model(fields)
+    tokenizer = services.model.host.require(fields.model).tokenizer
     record, run = await services.responses.create(fields, stop_of(request), ignored_of(request).add)
     if fields.is_stored:
         rules = services.model.prompts.rules
@@ -68,7 +69,7 @@ async def count_input_tokens(request: Request, fields: InputTokensRequest) -> Re
 async def compact_response(request: Request, fields: CompactRequest) -> Response:
     """Compact a conversation: return the user's messages, and a sealed summary of the rest, as the next input."""
     services = services_of(request)
-    engine = services.model.host.require()
+    engine = services.model.host.require(fields.model)
     compaction = await services.responses.compaction(fields, stop_of(request), ignored_of(request).add)
     request_id: str = request.state.request_id
     asked = GenerateRequest(

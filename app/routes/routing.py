@@ -24,7 +24,13 @@ def route_of(operation: Operation) -> Route:
             check_right(request, operation.right)
         if operation.needs_model:
             server_services(request).model.host.require()
-        return await operation.endpoint(request, **await _taken(operation, request))
+        taken = await _taken(operation, request)
+        if operation.needs_model and operation.loads_model and server_services(request).model.host.models is not None:
+            # A server with one model answers without the code of several.
+            from app.routes.model_wait import answer_when_loaded
+
+            return await answer_when_loaded(operation, request, taken)
+        return await operation.endpoint(request, **taken)
 
     return Route(operation.path, answer, methods=operation.methods)
 

@@ -18,9 +18,7 @@ from app.tenants.gate import gate_of
 async def tokenize(request: Request, fields: TokenizeRequest) -> Response:
     """Return the token ids that a prompt or messages would have in a generation request."""
     services = services_of(request)
-    engine = services.model.host.require()
-    if fields.model is not None:
-        services.model.host.check_model(fields.model)
+    engine = services.model.host.require(fields.model)
     fields.check()
     gate_of(request).check(engine)
     if fields.messages is not None:
@@ -37,9 +35,7 @@ async def tokenize(request: Request, fields: TokenizeRequest) -> Response:
 async def detokenize(request: Request, fields: DetokenizeRequest) -> Response:
     """Return the text of token ids. Control tokens appear by name."""
     services = services_of(request)
-    engine = services.model.host.require()
-    if fields.model is not None:
-        services.model.host.check_model(fields.model)
+    engine = services.model.host.require(fields.model)
     fields.check(vocab_size=engine.tokenizer.vocab_size, max_tokens=engine.max_model_len)
     return JSONResponse({"prompt": await asyncio.to_thread(engine.tokenizer.describe, fields.tokens)})
 

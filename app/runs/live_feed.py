@@ -129,7 +129,7 @@ class LiveFeed:
         engine = self._host.engine
         if engine is None:
             return
-        stats, at = engine.stats(), self._clock()
+        stats, at = self._host.stats(), self._clock()
         now = Reading.of(stats, at)
         before = self._readings[-1] if self._readings else now
         self._readings.append(now)

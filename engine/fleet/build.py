@@ -15,6 +15,7 @@ from engine.fleet.placement.shares import check_divisible, check_machines, check
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.routing.roles import check_roles, with_roles
 from engine.fleet.routing.router import Router
+from engine.intake.prefix_keys import TenantSalts
 from engine.wiring.open_tiers import share_lower_tiers
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat
@@ -34,12 +35,14 @@ def build_fleet(
     *,
     roles: Sequence[Role] = (),
     router: Router | None = None,
+    salts: TenantSalts | None = None,
 ) -> RemoteEngine:
     """Prepare `count` replicas of the engine. They begin with `RemoteEngine.start`.
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine, without Ray.
     roles: role of each replica; empty for "both".
     router: policy of the choice of a replica; None for the one that predicts.
+    salts: see RemoteEngine.
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
@@ -52,7 +55,7 @@ def build_fleet(
         placement, configs = _place(whole, count, ray_address, closing)
         return placement, with_roles(configs, roles)
 
-    return _built(config, progress, place, router=router)
+    return _built(config, progress, place, router=router, salts=salts)
 
 
 def build_shared_fleet(
@@ -96,6 +99,7 @@ def _built(
     *,
     router: Router | None = None,
     model: str = "",
+    salts: TenantSalts | None = None,
 ) -> RemoteEngine:
     """Prepare replicas where `place` puts them, once the servers of lower tiers run."""
     with ExitStack() as closing:
@@ -120,6 +124,7 @@ def _built(
         on_close=to_close.close,
         router=router,
         model=model,
+        salts=salts,
     )
 
 

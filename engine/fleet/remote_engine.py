@@ -52,6 +52,7 @@ class RemoteEngine:
     on_close: called with the seconds to flush, after the replicas have ended.
     router: None for the one that predicts.
     model: fingerprint of the model that replicas must have; empty if this process starts all of them.
+    salts: salts of the tenants; None for those of the configuration's file. Fleets of several models share them.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class RemoteEngine:
         on_close: Callable[[], None],
         router: Router | None = None,
         model: str = "",
+        salts: TenantSalts | None = None,
     ) -> None:
         self.config = config
         self.model_name = config.model.name
@@ -76,10 +78,10 @@ class RemoteEngine:
         self.sampling_defaults = sampling_defaults
         self._notes = tier_notes
         self._on_close = on_close
-        self._salts = TenantSalts(config.cache.secret, config.cache.tenants_file)
+        self._salts = salts or TenantSalts(config.cache.secret, config.cache.tenants_file)
         self._counts = RouteCounts()
         self._replacements = Replacements([each.parallel.role for each in configs])
-        self._names = PromptNames(self._salts, has_prefixes=config.cache.prefix_cache)
+        self.names = PromptNames(self._salts, has_prefixes=config.cache.prefix_cache)
         self._router = router or PredictingRouter(
             config.cache.block_size, StepLimits(config.scheduler.itl_target, config.scheduler.max_num_seqs)
         )
@@ -95,7 +97,7 @@ class RemoteEngine:
             on_answers=self._on_orphans,
             on_give_up=self._give_up,
         )
-        self.prefixes = RemotePrefixes(self._keeper, self._router, self._names)
+        self.prefixes = RemotePrefixes(self._keeper, self._router, self.names)
         self._answers: dict[str, RemoteAnswer] = {}
         self._links: dict[str, Link] = {}
         self._takeovers: dict[str, asyncio.Task[None]] = {}
@@ -124,6 +126,22 @@ class RemoteEngine:
     def tier_notes(self) -> Mapping[TierId, str]:
         """For each lower tier, the reason why it is off; empty while it is on."""
         return {tier: self._notes.get(tier) or note for tier, note in self._keeper.facts.tier_notes.items()}
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether the weights are in memory, as they are for as long as the replicas live."""
+        return True
+
+    @property
+    def num_answers(self) -> int:
+        """Number of answers that have not ended."""
+        return len(self._answers)
+
+    async def until_idle(self) -> None:
+        """Wait until all answers have ended."""
+        while self._answers:
+            self._all_ended.clear()
+            await self._all_ended.wait()
 
     @property
     def is_broken(self) -> bool:
@@ -189,7 +207,7 @@ class RemoteEngine:
         Raise ReplicaLostError, LateError, or the replica's refusal.
         """
         ids = [*request.prompt_token_ids, *request.produced]
-        names = await self._names.of(ids, request.tenant)
+        names = await self.names.of(ids, request.tenant)
         links = await self._serving(answers[0])
         request = answers[0].in_time(request)
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None
@@ -345,14 +363,14 @@ class RemoteEngine:
     def _on_link(self, link: Link) -> None:
         """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
         self._ended_stats.begin(link.index, link.epoch)
-        self._names.learn(self._keeper.facts)
+        self.names.learn(self._keeper.facts)
         self._router.join(link.seat)
         self._note_roles()
         link.send(AdoptDeletions(self._salts.generations))
 
     async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str = "local") -> list[BlockKey]:
         """Return the keys of the blocks that only these trails of a tenant use."""
-        return await self._names.keys_of_trails(trails, tenant)
+        return await self.names.keys_of_trails(trails, tenant)
 
     async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         """Erase blocks from the tiers of every replica. See `AsyncLLMEngine.erase`.
@@ -422,13 +440,16 @@ class RemoteEngine:
         """
         self._keeper.drain(index)
 
-    async def stop(self, drain_seconds: float) -> None:
-        """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""
+    async def stop(self, drain_seconds: float, patience: float = 0.0) -> None:
+        """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers.
+
+        patience: seconds beyond the usual ones for the flush.
+        """
         self._is_stopping = True
         self._end_parked()
         if self._is_shared:
             await self._end_answers(drain_seconds)
-        await self._keeper.stop(drain_seconds)
+        await self._keeper.stop(drain_seconds, patience)
         await asyncio.to_thread(self._on_close)
 
     async def _end_answers(self, drain_seconds: float) -> None:

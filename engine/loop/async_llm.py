@@ -267,12 +267,20 @@ class AsyncLLMEngine:
         return self._engine.core.ask(call, otherwise)
 
     @property
+    def is_resident(self) -> bool:
+        """Whether the weights are in memory, as they are for as long as the process lives."""
+        return True
+
+    @property
     def is_idle(self) -> bool:
         """Whether no request, copy or load is in progress."""
         return not self._engine.has_unfinished_requests() and self._engine.core.is_quiet
 
-    async def stop(self, drain_seconds: float) -> None:
-        """Refuse new requests, drain running ones for `drain_seconds`, abort the rest and flush the tiers."""
+    async def stop(self, drain_seconds: float, patience: float = 0.0) -> None:
+        """Refuse new requests, drain running ones for `drain_seconds`, abort the rest and flush the tiers.
+
+        patience: seconds beyond FLUSH_SECONDS in which the lower tiers may receive the blocks.
+        """
         self._stopping = True
         self._wake.set()
         if self._task is not None:
@@ -284,14 +292,14 @@ class AsyncLLMEngine:
         self._expire()
         if self._deadline is not None:
             self._deadline.cancel()
-        await self._flush_tiers()
+        await self._flush_tiers(FLUSH_SECONDS + patience)
         self._closed = True
         await asyncio.to_thread(self._on_close)
 
-    async def _flush_tiers(self) -> None:
+    async def _flush_tiers(self, seconds: float) -> None:
         """Let the lower tiers receive all blocks, and erase those that were erased while they were being written."""
-        ends = time.monotonic() + FLUSH_SECONDS
-        is_flushed = await asyncio.to_thread(self._flush, FLUSH_SECONDS)
+        ends = time.monotonic() + seconds
+        is_flushed = await asyncio.to_thread(self._flush, seconds)
         while not (self.is_broken or self.is_idle) and (left := ends - time.monotonic()) > 0:
             await asyncio.sleep(STALLED_POLL_SECONDS)
             self._engine.core.erase(())
@@ -299,7 +307,7 @@ class AsyncLLMEngine:
         if not is_flushed:
             logger.warning(
                 "the lower tiers did not receive every KV block within %g s; some prefixes will be recomputed",
-                FLUSH_SECONDS,
+                seconds,
             )
 
     def drain_replica(self, index: int) -> None:

@@ -173,7 +173,17 @@ class ReplayEngine:
         """Number of unfinished requests."""
         return len(self._live)
 
+    @property
+    def num_answers(self) -> int:
+        """Number of answers that have not ended."""
+        return len(self._live)
+
     # The interface of an engine.
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether the weights are in memory."""
+        return True
 
     @property
     def is_broken(self) -> bool:
@@ -184,7 +194,7 @@ class ReplayEngine:
         """Begin to run steps."""
         self._task = asyncio.create_task(self._run(), name="replay")
 
-    async def stop(self, drain_seconds: float) -> None:
+    async def stop(self, drain_seconds: float, patience: float = 0.0) -> None:  # noqa: ARG002
         """Stop. Answers may end within `drain_seconds`, and are aborted after that."""
         self._stopping = True
         self._wake.set()

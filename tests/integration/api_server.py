@@ -21,6 +21,7 @@ from app.domain.token_prices import TokenPrices
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
+from app.host.models import ModelTable
 from app.http.request_context import BeginTrace
 from app.open_services import ServicePlan, open_services
 from app.prompts.prefix_rules import STABLE, PrefixRules
@@ -136,6 +137,7 @@ async def running_server(
     share_links: bool = True,
     deleted_days: int = 0,
     token_prices: TokenPrices | None = None,
+    models: ModelTable | None = None,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
 
@@ -149,8 +151,9 @@ async def running_server(
     share_links: whether links to chats can be made and read.
     deleted_days: time for which deleted chats can be restored; 0 means ten minutes.
     token_prices: None if the server charges nothing.
+    models: of a server that has several; `engine` is the default one.
     """
-    host = EngineHost(aliases=aliases or ModelAliases())
+    host = EngineHost(aliases=aliases or ModelAliases(), models=models)
     path = state_dir / "conversations.db"
     services = await open_services(
         path,

@@ -82,6 +82,11 @@ class OllamaChatRequest(OllamaRequest):
     tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = optional("functions that the model may call")
 
     @property
+    def only_unloads(self) -> bool:
+        """Whether the request asks for nothing but the end of the model in memory."""
+        return not self.messages and self.keep_alive == 0
+
+    @property
     def offer(self) -> ToolOffer:
         """The tools that the request offers."""
         return ToolOffer(functions=[tool.function.model_dump(exclude_none=True) for tool in self.tools or ()])

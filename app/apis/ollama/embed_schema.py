@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, Tag
 
+from app.apis.ollama.keep_alive import KeepAliveFields
 from app.domain.bounds import MAX_EMBEDDED
 from app.schemas.embedding import EmbeddingRequest, SizedEmbeddingRequest
 from app.schemas.examples import MODEL
@@ -17,12 +18,12 @@ Input = Annotated[
 ]
 
 
-class OllamaEmbedRequest(SizedEmbeddingRequest):
+class OllamaEmbedRequest(KeepAliveFields, SizedEmbeddingRequest):
     """A request for the embeddings of one or several texts. Without a text, it asks whether the model is loaded."""
 
     examples = ({"model": MODEL, "input": ["Once", "Twice"], "truncate": False}, {"model": MODEL})
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"options"})
 
     input: Input | None = optional("a text or a list of texts, of which each gets an embedding")
     truncate: bool | None = optional("`false` refuses a text that is longer than the window; by default its end is cut")
@@ -44,12 +45,12 @@ class OllamaEmbedRequest(SizedEmbeddingRequest):
         }
 
 
-class OllamaEmbeddingsRequest(EmbeddingRequest):
+class OllamaEmbeddingsRequest(KeepAliveFields, EmbeddingRequest):
     """A request of the older route for the embedding of one text."""
 
     examples = ({"model": MODEL, "prompt": "Once"},)
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"options"})
 
     prompt: str | None = optional("a text, whose end is cut if it is longer than the window")
 

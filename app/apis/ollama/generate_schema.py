@@ -36,6 +36,11 @@ class OllamaGenerateRequest(OllamaRequest):
         "continues the prompt as it is, without the template; the name of a control token stands for that token"
     )
 
+    @property
+    def only_unloads(self) -> bool:
+        """Whether the request asks for nothing but the end of the model in memory."""
+        return not self.prompt and self.keep_alive == 0
+
     def turns(self) -> list[Message]:
         """Return the messages for the chat template."""
         system = [Message("system", self.system)] if self.system else []

@@ -1,13 +1,14 @@
-"""Descriptions of the served model, as Ollama's clients list and show models."""
+"""Descriptions of the models, as Ollama's clients list and show models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
 from app.apis.ollama.model_name import tagged_name
 from app.apis.ollama.timestamps import timestamp
 from app.host.backend import Backend
+from engine.config import EngineConfig
 from models.errors import ModelError
 from models.weights.folder import ModelFolder
 from models.weights.parameter_count import count_parameters
@@ -45,17 +46,53 @@ class WeightFiles:
             return cls({}, 0, 0)
 
 
-class ModelCard:
-    """Description of the served model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFacts:
+    """Facts of a model that a card shows.
 
-    def __init__(self, engine: Backend, ready_at: int) -> None:
+    identity: text that another version of the model does not have.
+    window: tokens of prompt and answer together; 0 if that is not known yet.
+    thinks: whether the model can reason before an answer.
+    """
+
+    name: str
+    config: EngineConfig
+    identity: str
+    window: int = 0
+    sampling_defaults: Mapping[str, float] = field(default_factory=dict)
+    thinks: bool = False
+
+    @classmethod
+    def of(cls, engine: Backend) -> "CardFacts":
+        """Collect the facts of a model that was loaded."""
+        return cls(
+            name=engine.model_name,
+            config=engine.config,
+            identity=engine.kv_fingerprint,
+            window=engine.max_model_len,
+            sampling_defaults=engine.sampling_defaults,
+            thinks=engine.chat_format.thinking is not None,
+        )
+
+    @classmethod
+    def of_unloaded(cls, name: str, config: EngineConfig) -> "CardFacts":
+        """Collect the facts of a model that was never loaded."""
+        return cls(name=name, config=config, identity=f"{name}\0{config.model.path}")
+
+
+class ModelCard:
+    """Description of a model."""
+
+    def __init__(self, facts: CardFacts, ready_at: int, expires_at: str = NEVER) -> None:
         """Read the model's folder, which blocks on a few small reads.
 
         ready_at: time since which the model has been served, in Unix seconds.
+        expires_at: time at which the model is unloaded if no request comes.
         """
-        self._engine = engine
+        self._facts = facts
         self._served_since = timestamp(ready_at)
-        self._files = WeightFiles.read(ModelFolder(engine.config.model.path))
+        self._expires_at = expires_at
+        self._files = WeightFiles.read(ModelFolder(facts.config.model.path))
 
     @property
     def on_disk(self) -> dict[str, Any]:
@@ -64,43 +101,43 @@ class ModelCard:
 
     @property
     def in_memory(self) -> dict[str, Any]:
-        """Entry of the list of loaded models. The model stays loaded."""
+        """Entry of the list of loaded models."""
         return {
             **self._identity,
-            "expires_at": NEVER,
-            "size_vram": 0 if self._engine.config.device.kind == "cpu" else self._files.size,
-            "context_length": self._engine.max_model_len,
+            "expires_at": self._expires_at,
+            "size_vram": 0 if self._facts.config.device.kind == "cpu" else self._files.size,
+            "context_length": self._facts.window,
         }
 
     @property
     def in_full(self) -> dict[str, Any]:
         """Description of the model alone. The template is empty, because Ollama's are in another language."""
-        engine = self._engine
-        parameters = {"num_ctx": engine.max_model_len, **engine.sampling_defaults}
+        facts = self._facts
+        parameters = {"num_ctx": facts.window, **facts.sampling_defaults}
         return {
-            "modelfile": f"FROM {engine.model_name}\n",
+            "modelfile": f"FROM {facts.name}\n",
             "parameters": "\n".join(f"{name:<{LABEL_WIDTH}} {value}" for name, value in parameters.items()),
             "template": "",
             "details": self._details,
             "model_info": self._shape,
-            "capabilities": ["completion", "tools", *(["thinking"] if engine.chat_format.thinking is not None else [])],
+            "capabilities": ["completion", "tools", *(["thinking"] if facts.thinks else [])],
             "modified_at": self._served_since,
         }
 
     @property
     def _identity(self) -> dict[str, Any]:
-        name = tagged_name(self._engine)
+        name = tagged_name(self._facts.name)
         return {
             "name": name,
             "model": name,
             "size": self._files.size,
-            "digest": sha256(self._engine.kv_fingerprint.encode()).hexdigest(),
+            "digest": sha256(self._facts.identity.encode()).hexdigest(),
             "details": self._details,
         }
 
     @property
     def _details(self) -> dict[str, Any]:
-        config = self._engine.config
+        config = self._facts.config
         return {
             "parent_model": "",
             "format": "safetensors",
@@ -116,9 +153,9 @@ class ModelCard:
         family, config = self._family, self._files.config
         return {
             "general.architecture": family,
-            "general.basename": self._engine.model_name,
+            "general.basename": self._facts.name,
             "general.parameter_count": self._files.num_parameters,
-            f"{family}.context_length": self._engine.max_model_len,
+            f"{family}.context_length": self._facts.window,
             f"{family}.embedding_length": config.get("hidden_size", 0),
             f"{family}.block_count": config.get("num_hidden_layers", 0),
         }

@@ -8,13 +8,17 @@ from app.host.engine_host import EngineHost
 DEFAULT_TAG: Final = ":latest"
 
 
-def tagged_name(engine: Backend) -> str:
-    """Return the name of the served model with its tag."""
-    name = engine.model_name
+def tagged_name(name: str) -> str:
+    """Return the name of a model with its tag."""
     return name if ":" in name else name + DEFAULT_TAG
 
 
-def check_tagged_model(host: EngineHost, name: str) -> None:
-    """Raise NotFoundError unless `name` is the model that is served or an alias of it, with or without the tag."""
-    if name != tagged_name(host.require()):
-        host.check_model(name.removesuffix(DEFAULT_TAG))
+def tagged_model(host: EngineHost, name: str) -> Backend:
+    """Return the model that a client names, with or without the tag. Raise as `EngineHost.require`."""
+    return host.require(untagged(host, name))
+
+
+def untagged(host: EngineHost, name: str) -> str:
+    """Return a name as the server knows it: without the tag, unless the tag is part of a model's name."""
+    is_whole = host.find(name) is not None if host.models is not None else name == host.require().model_name
+    return name if is_whole else name.removesuffix(DEFAULT_TAG)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag
 
+from app.apis.ollama.keep_alive import KeepAliveFields
 from app.apis.ollama.options import NO_OPTIONS, OllamaOptions, option_field
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
@@ -38,10 +39,10 @@ Think = Annotated[
 ]
 
 
-class OllamaRequest(AnswerRequest):
+class OllamaRequest(KeepAliveFields, AnswerRequest):
     """A request for an answer. Ebb's own fields are `priority` and `timeout`."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "shift", "truncate"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"shift", "truncate"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"_debug_render_only": (False,)}
 
     stream: Annotated[bool, BeforeValidator(lambda value: True if value is None else value)] = Field(

@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, Literal
 
 from app.apis.call_arguments import arguments_object
 from app.apis.ollama.timestamps import timestamp
@@ -50,9 +50,9 @@ class OllamaShape(ABC):
         self._logprobs = logprobs
         self._text_line = TextFrame(lambda text: self._line(self._content(text)))
 
-    def loaded(self) -> dict[str, Any]:
-        """Return the body for a request without a prompt, which clients send to load a model."""
-        return {**self._head, **self._content(""), "done": True, "done_reason": "load"}
+    def without_prompt(self, reason: Literal["load", "unload"]) -> dict[str, Any]:
+        """Return the body for a request without a prompt, which clients send to load or to unload a model."""
+        return {**self._head, **self._content(""), "done": True, "done_reason": reason}
 
     def opening(self) -> bytes:
         """Return nothing: a stream begins with its first text."""

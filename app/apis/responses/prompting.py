@@ -98,7 +98,7 @@ class ResponsePrompts:
         return PromptMaker(
             gate=self._gate,
             engine=engine,
-            prompt_identity=self._host.prompt_identity,
+            prompt_identity=self._host.prompt_identity_of(engine),
             system_prompt=parent.conversation.system_prompt if instructions is None else instructions,
             param="input",
             tools=fields.offer.messages,

@@ -111,6 +111,27 @@ class Responses:
         self._erasure = erasure
         self._gate = gate
 
+    def of_model(self, fields: ResponseRequest) -> ResponseRequest:
+        """Return `fields` for their model. One that is not the default one of several keeps no responses.
+
+        Raise NotFoundError for an unknown model, InvalidRequestError for a field that needs a stored response.
+        """
+        default = self._host.require().model_name
+        if self._host.require(fields.model).model_name == default:
+            return fields
+        needs_store = {
+            "store": fields.store,
+            "background": fields.background,
+            "conversation": fields.conversation_id,
+            "previous_response_id": fields.previous_response_id,
+        }
+        for name in (name for name, value in needs_store.items() if value):
+            raise InvalidRequestError(
+                f"{name}: only the default model, {default!r}, keeps responses. Send the whole input, and omit {name}.",
+                param=name,
+            )
+        return fields.model_copy(update={"store": False})
+
     async def create(
         self, fields: ResponseRequest, stop: Callable[[], None] = never_stop, note: Note = unnoted
     ) -> tuple[ResponseRecord, Run]:
@@ -128,8 +149,7 @@ class Responses:
         """
         fields = await self._resolved(fields, note)
         _check_fields(fields)
-        engine = self._host.require()
-        self._host.check_model(fields.model)
+        engine = self._host.require(fields.model)
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)
@@ -222,9 +242,7 @@ class Responses:
         """
         fields = await self._resolved(fields, note)
         _check_prompt_fields(fields)
-        engine = self._host.require()
-        if fields.model is not None:
-            self._host.check_model(fields.model)
+        engine = self._host.require(fields.model)
         parent = await self._parent(fields)
         self._gate.check(engine)
         made = await self._prompts.prompt(engine, parent, fields, await _asked(parent, fields), stop=stop)
@@ -242,8 +260,7 @@ class Responses:
         if request.input is None and request.previous_response_id is None:
             raise InvalidRequestError("input or previous_response_id is required", param="input")
         fields = await self._resolved(asking_for_summary(request), note)
-        engine = self._host.require()
-        self._host.check_model(request.model)
+        engine = self._host.require(request.model)
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)

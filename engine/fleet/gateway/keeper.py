@@ -211,10 +211,12 @@ class ReplicaKeeper:
             await self._next_change()
         return links
 
-    async def stop(self, drain_seconds: float) -> None:
+    async def stop(self, drain_seconds: float, patience: float = 0.0) -> None:
         """Drain all replicas, and end them. Replicas that do not end in time are killed.
 
         Shared replicas are left to the other gateways at once, and end if there is none.
+
+        patience: seconds beyond the usual ones for the flush of the tiers.
         """
         self._is_stopping = True
         self._changed.set()
@@ -223,12 +225,12 @@ class ReplicaKeeper:
             return
         for slot in self._slots:
             if slot.link is not None and slot.link.is_ready:
-                slot.link.send(Drain(drain_seconds))
+                slot.link.send(Drain(drain_seconds, patience))
             elif slot.placed is not None:
                 slot.placed.kill()
         reapers = [slot.reaper for slot in self._slots if slot.reaper is not None]
         if reapers:
-            await asyncio.wait(reapers, timeout=drain_seconds + FLUSH_SECONDS)
+            await asyncio.wait(reapers, timeout=drain_seconds + FLUSH_SECONDS + patience)
         for slot in self._slots:
             if slot.placed is not None:
                 slot.placed.kill()

@@ -58,5 +58,6 @@ def shares_of(config: EngineConfig, count: int) -> list[EngineConfig]:
         tiers = replace(tiers, cpu_memory=cpu_memory)
     # An accelerator's memory belongs to one replica. That of the host is common.
     kv_memory = config.cache.kv_memory // count if config.device.kind == "cpu" else config.cache.kv_memory
-    share = config.with_fields(kv_memory=kv_memory, tiers=tiers, machine_share=count)
+    machine_share = count * config.parallel.machine_share
+    share = config.with_fields(kv_memory=kv_memory, tiers=tiers, machine_share=machine_share)
     return [share] * count

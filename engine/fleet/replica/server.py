@@ -141,10 +141,10 @@ class ReplicaServer:
         if self._draining is not None and self._is_shared:
             session.send(Draining())
 
-    def on_drain(self, seconds: float) -> None:
+    def on_drain(self, seconds: float, patience: float = 0.0) -> None:
         """See SessionOwner. All gateways leave, and their answers continue elsewhere."""
         if self._draining is None:
-            self._draining = asyncio.create_task(self._drain(seconds), name="drain")
+            self._draining = asyncio.create_task(self._drain(seconds, patience), name="drain")
             if self._is_shared:
                 self.send(Draining())
                 # No gateway may be able to kill this process.
@@ -196,9 +196,9 @@ class ReplicaServer:
                 session.report(reading, len(proven), reporter.published)
         asyncio.get_running_loop().call_later(REPORT_SECONDS, self._report, reporter)
 
-    async def _drain(self, seconds: float) -> None:
+    async def _drain(self, seconds: float, patience: float) -> None:
         if self._engine is not None:
-            await self._engine.stop(seconds)
+            await self._engine.stop(seconds, patience)
         # The last outputs are sent by a callback that is already queued.
         asyncio.get_running_loop().call_soon(self._end)
 

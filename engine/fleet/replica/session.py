@@ -71,7 +71,7 @@ class SessionOwner(Protocol):
     def on_proven(self, session: "GatewaySession") -> None:
         """Tell a gateway that has proved itself the state of the replica."""
 
-    def on_drain(self, seconds: float) -> None:
+    def on_drain(self, seconds: float, patience: float) -> None:
         """End the process once the tiers are flushed."""
 
     def on_closed(self, session: "GatewaySession") -> None:
@@ -176,8 +176,8 @@ class GatewaySession:
                 self._owner.engine.adopt_deletion(tenant, generation)
             case AdoptDeletions(generations):
                 self._owner.engine.adopt_deletions(generations)
-            case Drain(seconds):
-                self._owner.on_drain(seconds)
+            case Drain(seconds, patience):
+                self._owner.on_drain(seconds, patience)
             case Farewell():
                 self.has_left = True
             case Here():

@@ -189,6 +189,8 @@ class Drain(Struct, tag=True, frozen=True):
     """Refuse new requests, let running ones end within `seconds`, flush the tiers, and end the process."""
 
     seconds: float
+    patience: float = 0.0
+    """Seconds beyond the usual ones in which the lower tiers may receive the blocks."""
 
 
 class Here(Struct, tag=True, frozen=True):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from app.config.served_models import model_name
 from app.host.model_aliases import ModelAliases
-from app.host.startup import model_name
 
 ALIASES = ModelAliases({"gpt-4o": "m", "claude-*": "m", "claude-3": "other", "*-mini.v*": "m", "claude-h*": "other"})
 

@@ -225,7 +225,7 @@ async def test_routes_of_a_model_store_are_refused(client: AsyncClient) -> None:
         client.copy("fake-1", "mine"),
         client.delete("fake-1"),
     ):
-        with pytest.raises(ResponseError, match="is not supported: this server") as caught:
+        with pytest.raises(ResponseError, match="is not supported: the models are those of the settings") as caught:
             await call
         assert caught.value.status_code == 400
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.apis.ollama.model_card import ModelCard
-from app.apis.ollama.model_name import check_tagged_model, tagged_name
+from app.apis.ollama.model_card import CardFacts, ModelCard
+from app.apis.ollama.model_name import tagged_model, tagged_name
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from engine.api.errors import NotFoundError
@@ -23,6 +23,10 @@ def engine_of(folder: Path, **config: Any) -> ReplayEngine:
     return engine
 
 
+def card_of(engine: ReplayEngine) -> ModelCard:
+    return ModelCard(CardFacts.of(engine), READY_AT)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Model folder of one tensor with 1.5 million bfloat16 parameters."""
@@ -35,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_card_describes_the_files_of_the_model(folder: Path) -> None:
-    entry = ModelCard(engine_of(folder), READY_AT).on_disk
+    entry = card_of(engine_of(folder)).on_disk
     assert (entry["name"], entry["model"]) == ("fake-1:latest", "fake-1:latest")
     assert entry["size"] == (folder / "model.safetensors").stat().st_size
     assert entry["modified_at"] == "2023-11-14T22:13:20Z"
@@ -51,16 +55,16 @@ def test_card_describes_the_files_of_the_model(folder: Path) -> None:
 
 
 def test_loaded_model_never_expires(folder: Path) -> None:
-    entry = ModelCard(engine_of(folder), READY_AT).in_memory
+    entry = card_of(engine_of(folder)).in_memory
     assert datetime.fromisoformat(entry["expires_at"]).year == 9999
     assert (entry["context_length"], entry["size_vram"]) == (WINDOW, 0)
-    on_gpu = ModelCard(engine_of(folder, kind="cuda"), READY_AT).in_memory
+    on_gpu = card_of(engine_of(folder, kind="cuda")).in_memory
     assert on_gpu["size_vram"] == on_gpu["size"]
 
 
 def test_full_card_has_window_defaults_and_capabilities(folder: Path) -> None:
     engine = engine_of(folder, quantization="int8")
-    card = ModelCard(engine, READY_AT).in_full
+    card = card_of(engine).in_full
     assert dict(line.split() for line in card["parameters"].splitlines()) == {
         "num_ctx": str(WINDOW),
         "temperature": "0.2",
@@ -76,11 +80,11 @@ def test_full_card_has_window_defaults_and_capabilities(folder: Path) -> None:
     assert card["details"]["quantization_level"] == "Q8_0"
     assert card["capabilities"] == ["completion", "tools"]
     engine.chat_format.thinking = MarkedThinking(1, 2, {"slow": ""})
-    assert "thinking" in ModelCard(engine, READY_AT).in_full["capabilities"]
+    assert "thinking" in card_of(engine).in_full["capabilities"]
 
 
 def test_folder_that_is_gone_leaves_the_card_without_sizes(tmp_path: Path) -> None:
-    entry = ModelCard(engine_of(tmp_path / "gone"), READY_AT).on_disk
+    entry = card_of(engine_of(tmp_path / "gone")).on_disk
     assert (entry["size"], entry["details"]["family"]) == (0, "unknown")
 
 
@@ -88,10 +92,10 @@ def test_name_may_have_the_default_tag() -> None:
     engine, host = ReplayEngine(), EngineHost(aliases=ModelAliases({"llama3": "fake-1"}))
     host.ready(engine, "identity")
     for name in ("fake-1", "fake-1:latest", "llama3", "llama3:latest"):
-        check_tagged_model(host, name)
+        tagged_model(host, name)
     for name in ("fake-1:7b", "other:latest", "fake-1:latest:latest"):
         with pytest.raises(NotFoundError):
-            check_tagged_model(host, name)
+            tagged_model(host, name)
     engine.model_name = "mine:q4"
-    assert tagged_name(engine) == "mine:q4"
-    check_tagged_model(host, "mine:q4")
+    assert tagged_name(engine.model_name) == "mine:q4"
+    tagged_model(host, "mine:q4")

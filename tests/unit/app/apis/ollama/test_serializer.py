@@ -102,7 +102,7 @@ def test_answer_cut_by_its_timeout_ends_as_length() -> None:
 
 
 def test_loaded_model_is_reported_without_figures() -> None:
-    loaded = OllamaTextShape("m").loaded()
+    loaded = OllamaTextShape("m").without_prompt("load")
     assert loaded.pop("created_at").endswith("Z")
     assert loaded == {"model": "m", "response": "", "done": True, "done_reason": "load"}
 

@@ -23,6 +23,7 @@ class ModelConfig:
     tool_format: name of the format of tool calls in `models.chat.call_syntax.registry`; "auto" finds it in the
         template.
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
+    adapters_dir: a folder with a folder per adapter; None for no adapters.
     """
 
     path: Path
@@ -32,6 +33,7 @@ class ModelConfig:
     max_model_len: int = 0
     tool_format: str = "auto"
     pooling: Pooling | Literal["auto"] = "auto"
+    adapters_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

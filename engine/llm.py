@@ -76,11 +76,13 @@ class LLM:
         params: SamplingParams | Sequence[SamplingParams] | None = None,
         *,
         n: int = 1,
+        adapter: str = "",
     ) -> list[PromptOutput]:
         """Answer all prompts in one continuously batched run. The order of the results is that of the prompts.
 
         params: for all prompts, or one for each.
         n: number of answers to each prompt, which is computed once.
+        adapter: name of an adapter in the configured `adapters_dir`; empty for the base model.
 
         Raise InvalidRequestError or OverloadedError; in that case nothing is started. Raise EngineError if the model
         failed.
@@ -88,7 +90,7 @@ class LLM:
         given = [prompts] if isinstance(prompts, str) else list(prompts)
         ids = [self.tokenizer.encode_prompt(each) if isinstance(each, str) else list(each) for each in given]
         texts = [each if isinstance(each, str) else None for each in given]
-        return self._answer(ids, texts, params, n)
+        return self._answer(ids, texts, params, n, adapter)
 
     def chat(
         self,
@@ -97,6 +99,7 @@ class LLM:
         *,
         n: int = 1,
         thinking: ThinkingMode | None = None,
+        adapter: str = "",
     ) -> list[PromptOutput]:
         """Answer one conversation or several, with the model's chat template. Otherwise as `generate`.
 
@@ -105,7 +108,7 @@ class LLM:
         is_one = bool(conversations) and isinstance(conversations[0], Mapping)
         several: Sequence[Any] = [conversations] if is_one else conversations
         ids = [self.chat_format.render(_messages(each), thinking=thinking) for each in several]
-        return self._answer(ids, [None] * len(ids), params, n)
+        return self._answer(ids, [None] * len(ids), params, n, adapter)
 
     def _answer(
         self,
@@ -113,6 +116,7 @@ class LLM:
         texts: Sequence[str | None],
         params: SamplingParams | Sequence[SamplingParams] | None,
         n: int,
+        adapter: str,
     ) -> list[PromptOutput]:
         if n < 1:
             raise InvalidRequestError(f"n is {n}; it must be at least 1", param="n")
@@ -120,7 +124,7 @@ class LLM:
         if len(given) != len(prompts):
             text = f"there are {len(prompts)} prompts and {len(given)} parameters; give one for each, or one for all"
             raise InvalidRequestError(text, param="params")
-        order = self._queue(prompts, given, n)
+        order = self._queue(prompts, given, n, adapter)
         answers = self._run([request_id for ids in order for request_id in ids])
         results = list[PromptOutput]()
         for prompt, given_text, sampling, ids in zip(prompts, texts, given, order, strict=True):
@@ -134,13 +138,17 @@ class LLM:
     def _describe(self, ids: Sequence[int]) -> str:
         return self.tokenizer.describe(ids)
 
-    def _queue(self, prompts: Sequence[list[int]], params: Sequence[SamplingParams], n: int) -> list[list[str]]:
+    def _queue(
+        self, prompts: Sequence[list[int]], params: Sequence[SamplingParams], n: int, adapter: str
+    ) -> list[list[str]]:
         """Queue `n` answers to each prompt, or none at all. Return their ids by prompt."""
         batch, order = secrets.token_hex(4), list[list[str]]()
         try:
             for index, (prompt, sampling) in enumerate(zip(prompts, params, strict=True)):
                 first = self.engine.add_request(
-                    GenerateRequest(prompt_token_ids=prompt, params=sampling, request_id=f"{batch}-{index}")
+                    GenerateRequest(
+                        prompt_token_ids=prompt, params=sampling, request_id=f"{batch}-{index}", adapter=adapter
+                    )
                 ).request_id
                 order.append([first])
                 order[-1].extend(self.engine.add_fork(first, choice).request_id for choice in range(1, n))

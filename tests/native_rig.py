@@ -14,10 +14,13 @@ from engine.attention.backend import kv_shapes
 from engine.cpu.library import Kernels
 from engine.cpu.pack_file import MappedPack
 from engine.cpu.weights import PackedModel
+from engine.request.scheduler_output import AdapterUse
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
+from models.adapters.folder import read_adapter
+from models.decoder.adapters import fit_adapter
 from models.decoder.model import DecoderForCausalLM
 from models.registry import load_model, read_config
 from models.weights.folder import ModelFolder
@@ -100,6 +103,7 @@ class Stream:
     """Sequence of tokens in blocks.
 
     done: number of computed tokens.
+    adapter: None for the base model.
     shared: number of first blocks that belong to another stream.
     """
 
@@ -107,6 +111,7 @@ class Stream:
     blocks: list[int]
     done: int = 0
     shared: int = 0
+    adapter: AdapterUse | None = None
 
 
 class NativeRig:
@@ -121,7 +126,7 @@ class NativeRig:
         weights: str = "bfloat16",
         kept: MappedPack | None = None,
     ) -> None:
-        config = read_config(ModelFolder(folder).config())
+        self.config = config = read_config(ModelFolder(folder).config())
         device = torch.device("cpu" if kept is None else "meta")
         model = load_model(folder, torch.bfloat16, device, keep_packed=True)
         assert isinstance(model, DecoderForCausalLM)
@@ -134,6 +139,11 @@ class NativeRig:
         }
         self._random = torch.Generator().manual_seed(1)
         self._free = self.shuffled(range(num_blocks))
+
+    def add_adapter(self, folder: Path) -> None:
+        """Load the adapter in `folder` under its name."""
+        fitted = fit_adapter(read_adapter(folder), self.config, self.model.stage, torch.bfloat16)
+        self.model.add_adapter(fitted)
 
     def shuffled(self, values: Sequence[int]) -> list[int]:
         return [values[i] for i in torch.randperm(len(values), generator=self._random).tolist()]
@@ -185,6 +195,7 @@ class NativeRig:
                 context_len=s.done,
                 block_ids=s.blocks,
                 sampling=(ROW,),
+                adapter=s.adapter,
             )
             for i, (s, count) in enumerate(parts)
         ]

@@ -159,7 +159,8 @@ def _dataclass_decorator(node: ast.ClassDef) -> str | None:
 def _is_init_field(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.AnnAssign) or ast.unparse(statement.annotation).startswith("ClassVar"):
         return False
-    return statement.value is None or "init=False" not in ast.unparse(statement.value)
+    value = "" if statement.value is None else ast.unparse(statement.value)
+    return "init=False" not in value and "kw_only=True" not in value
 
 
 @cache

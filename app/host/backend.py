@@ -13,6 +13,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
 from engine.loop.stats import EngineStats
+from models.adapters.adapter import Adapter
 from models.chat.format import Message
 from models.chat.tool_format import ToolFormat
 from models.thinking import Thinking, ThinkingMode
@@ -154,6 +155,10 @@ class Backend(Protocol):
     @property
     def model_name(self) -> str:
         """Name by which clients request the model."""
+
+    @property
+    def adapters(self) -> Mapping[str, Adapter]:
+        """The adapters that requests may name, by name."""
 
     @property
     def kv_fingerprint(self) -> str:

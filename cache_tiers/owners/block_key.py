@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import struct
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Final, NewType
 
 Owner = NewType("Owner", bytes)
@@ -31,8 +31,9 @@ KEY_BYTES: Final = 32
 class KeyNamespace:
     """Everything that may change a bit of the KV, and the tenant that may read it.
 
-    numerics: backend, kernel version, instruction set, quantization, adapter.
+    numerics: backend, kernel version, instruction set, quantization.
     stages: number of layers of each pipeline stage; empty for one stage.
+    adapter: digest of the adapter's content; empty for the base model.
     tenant_salt: derived on the server from the principal and a secret; never from a field of the request.
     """
 
@@ -45,6 +46,7 @@ class KeyNamespace:
     tp_size: int
     tenant_salt: bytes
     stages: tuple[int, ...] = ()
+    adapter: str = ""
 
     def fingerprint(self) -> bytes:
         """Return 16 bytes that identify the namespace apart from its tenant.
@@ -64,8 +66,9 @@ class KeyNamespace:
 
     def _digest(self) -> bytes:
         digest = hashlib.sha256(b"ebb-kv")
-        # Without stages, keys are those of versions that had none.
-        for value in astuple(self) if self.stages else astuple(self)[:-1]:
+        # Without stages or an adapter, keys are those of versions that had none.
+        num_values = len(fields(self)) if self.adapter else len(fields(self)) - (1 if self.stages else 2)
+        for value in astuple(self)[:num_values]:
             raw = value if isinstance(value, bytes) else str(value).encode()
             digest.update(struct.pack("<Q", len(raw)) + raw)
         return digest.digest()

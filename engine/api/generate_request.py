@@ -14,6 +14,7 @@ class GenerateRequest:
 
     request_id: prefix of the id that the engine assigns; None for a generated one.
     tenant: owner of the KV that the request reads and writes.
+    adapter: name of the adapter that computes the prompt and the answer; empty for the base model.
     produced: the beginning of the answer, if another process generated it. The stream yields only what follows.
     keep_kv: whether other requests may find the KV that this one computes. If False, the request reuses cached KV
         without changing it.
@@ -34,6 +35,7 @@ class GenerateRequest:
     params: SamplingParams
     request_id: str | None = None
     tenant: str = "local"
+    adapter: str = ""
     urgency: Urgency = NORMAL
     produced: Sequence[int] = ()
     keep_kv: bool = True

@@ -117,6 +117,24 @@ class Model(ctypes.Structure):
     )
 
 
+class LowRank(ctypes.Structure):
+    """The change of a projection by an adapter: addresses of both matrices in panels of bfloat16."""
+
+    _fields_ = (("a", _POINTER), ("b", _POINTER), ("rank", _INT), ("factor", ctypes.c_float))
+
+
+class AdapterLayer(ctypes.Structure):
+    """The changes of one layer."""
+
+    _fields_ = tuple((name, LowRank) for name in ("q", "k", "v", "output", "gate", "up", "down"))
+
+
+class Adapter(ctypes.Structure):
+    """An adapter: the changes of each layer, and the largest rank."""
+
+    _fields_ = (("layers", ctypes.POINTER(AdapterLayer)), ("rank", _INT))
+
+
 class Adjustments(ctypes.Structure):
     """Adjustments of a row's logits before sampling."""
 
@@ -181,6 +199,8 @@ class StepInput(ctypes.Structure):
         ("query_lens", _POINTER),
         ("context_lens", _POINTER),
         ("block_tables", _POINTER),
+        ("adapters", _POINTER),
+        ("adapted_from", _POINTER),
         ("sample_rows", _POINTER),
         ("sampling", _POINTER),
         ("barred", _POINTER),

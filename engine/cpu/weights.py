@@ -1,7 +1,7 @@
 """Packing of a model's weights into the layout of the kernels."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from engine.cpu.adapters import PackedAdapter
 from engine.cpu.levelling import ROWS_AT_ONCE, column_factors
 from engine.cpu.library import (
     BLOCK_FORMATS,
@@ -23,6 +24,7 @@ from engine.cpu.library import (
 )
 from engine.cpu.pack_file import MappedPack
 from engine.cpu.panel_memory import PanelMemory
+from models.decoder.adapters import DecoderAdapter
 from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
@@ -60,6 +62,7 @@ class PackedModel:
     """Weights in the layout of the kernels. `struct` points into memory that this object keeps alive.
 
     stage: the layers of the model, if other processes have others.
+    adapters: addresses of the adapters for the kernels, by name.
 
     Satisfies `models.interface.causal_lm.ModelShape`.
     """
@@ -105,6 +108,9 @@ class PackedModel:
         self._memory = PanelMemory()
         self._vectors: list[torch.Tensor] = []
         self._checkpoint_vectors: list[torch.Tensor] = []
+        self._factors: list[Mapping[str, torch.Tensor]] = []
+        self._adapters: list[PackedAdapter] = []
+        self.adapters: dict[str, int] = {}
         self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(
@@ -122,6 +128,12 @@ class PackedModel:
         self._packing.clear()
         self._slots.clear()
         self._blocks.clear()
+
+    def add_adapter(self, adapter: DecoderAdapter) -> None:
+        """Pack an adapter, which the kernels compute from now on. The layers are those of this process."""
+        packed = PackedAdapter(self.kernels, adapter.layers, self._factors)
+        self._adapters.append(packed)
+        self.adapters[adapter.about.name] = packed.address
 
     @property
     def nbytes(self) -> int:
@@ -141,7 +153,7 @@ class PackedModel:
 
     @property
     def checkpoint_vectors(self) -> tuple[NDArray[np.float32], ...]:
-        """All norms and biases, as a pack file holds them."""
+        """All norms, factors of levelled columns and biases, as a pack file holds them."""
         return tuple(vector.numpy() for vector in self._checkpoint_vectors)
 
     @property
@@ -170,9 +182,12 @@ class PackedModel:
         attended, before_mlp, after_mlp = _norms(prefix, config)
         before_attention = self._checkpoint_vector(self._slots[f"{prefix}.input_layernorm.weight"])
         before_gate = self._checkpoint_vector(self._slots[before_mlp])
+        of_qkv, of_mlp = self._column_factors(), self._column_factors()
+        factors = {"q_proj": of_qkv, "k_proj": of_qkv, "v_proj": of_qkv, "gate_proj": of_mlp, "up_proj": of_mlp}
+        self._factors.append({name: each for name, each in factors.items() if each is not None})
         return LayerWeights(
             attention_norm=self._address(before_attention),
-            qkv=self._matrix(qkv, config.hidden_size, norm=before_attention),
+            qkv=self._matrix(qkv, config.hidden_size, norm=before_attention, factors=of_qkv),
             qkv_bias=self._biases(qkv) if config.qkv_bias else None,
             q_norm=self._vector(f"{prefix}.self_attn.q_norm.weight") if config.qk_norm else None,
             k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
@@ -183,7 +198,7 @@ class PackedModel:
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             attended_norm=self._vector(attended) if attended else None,
             mlp_norm=self._address(before_gate),
-            gate_up=self._matrix(mlp, config.hidden_size, alternate=True, norm=before_gate),
+            gate_up=self._matrix(mlp, config.hidden_size, alternate=True, norm=before_gate, factors=of_mlp),
             down=self._matrix([f"{prefix}.mlp.down_proj"], config.intermediate_size),
             down_norm=self._vector(after_mlp) if after_mlp else None,
         )
@@ -234,6 +249,10 @@ class PackedModel:
         self._checkpoint_vectors.append(vector)
         return vector
 
+    def _column_factors(self) -> torch.Tensor | None:
+        """Return the vector for the factors of levelled columns, which packing fills; None if none are levelled."""
+        return self._checkpoint_vector(torch.ones(self._config.hidden_size)) if self._levels else None
+
     def _address(self, vector: torch.Tensor) -> int:
         self._vectors.append(vector)
         return vector.data_ptr()
@@ -255,6 +274,7 @@ class PackedModel:
         weights: str | None = None,
         alternate: bool = False,
         norm: torch.Tensor | None = None,
+        factors: torch.Tensor | None = None,
     ) -> Matrix:
         """Plan one packed matrix of the rows of the weights `names`.
 
@@ -262,7 +282,8 @@ class PackedModel:
 
         weights: format of weights that are not in blocks; None for that of the layers.
         alternate: whether panels of the weights alternate, instead of the weights following one another.
-        norm: weight of the norm whose result the matrix multiplies. If columns are levelled, packing changes it.
+        norm: weight of the norm whose result the matrix multiplies. If columns are levelled, packing changes it, and
+            writes what it was divided by to `factors`.
         """
         sources = [self._source(f"{name}.weight", depth, weights or self._weights) for name in names]
         runs = [list(run) for _, run in groupby(sources, key=lambda source: source.format)]
@@ -279,9 +300,11 @@ class PackedModel:
             ]
 
         def pack() -> None:
-            factors = None if norm is None else self._level(sources, norm)
+            levels = None if norm is None else self._level(sources, norm)
+            if levels is not None and factors is not None:
+                factors.copy_(levels)
             for offset, run in zip(offsets, runs, strict=True):
-                self._pack(run, depth, self._memory.slice(offset, sum(source.nbytes for source in run)), step, factors)
+                self._pack(run, depth, self._memory.slice(offset, sum(source.nbytes for source in run)), step, levels)
             # The slots are views of one merged matrix. Resizing its storage frees the memory immediately.
             self._slots[f"{names[0]}.weight"].untyped_storage().resize_(0)
 

@@ -32,6 +32,7 @@ from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.wire.messages import AdoptDeletion, AdoptDeletions, Erase
 from engine.intake.prefix_keys import TenantSalts
 from engine.loop.stats import EngineStats
+from models.adapters.adapter import Adapter
 from models.chat.format import ChatFormat
 from models.tokenizers.text_tokenizer import TextTokenizer
 
@@ -123,6 +124,11 @@ class RemoteEngine:
         return self._keeper.max_model_len
 
     @property
+    def adapters(self) -> Mapping[str, Adapter]:
+        """The adapters that requests may name, by name."""
+        return {each.name: each for each in self._keeper.facts.adapters}
+
+    @property
     def tier_notes(self) -> Mapping[TierId, str]:
         """For each lower tier, the reason why it is off; empty while it is on."""
         return {tier: self._notes.get(tier) or note for tier, note in self._keeper.facts.tier_notes.items()}
@@ -207,7 +213,8 @@ class RemoteEngine:
         Raise ReplicaLostError, LateError, or the replica's refusal.
         """
         ids = [*request.prompt_token_ids, *request.produced]
-        names = await self.names.of(ids, request.tenant)
+        adapter = self.adapters.get(request.adapter)
+        names = await self.names.of(ids, request.tenant, "" if adapter is None else adapter.kv_digest)
         links = await self._serving(answers[0])
         request = answers[0].in_time(request)
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,6 +127,7 @@ class PrefixKeys:
     salts: salts of the tenants.
     public_ids: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a prompt belong to.
+    adapters: digests of the adapters that change K or V.
     """
 
     def __init__(
@@ -135,26 +136,38 @@ class PrefixKeys:
         salts: TenantSalts,
         public_ids: Sequence[int] = (),
         owners: Owners | None = None,
+        adapters: Collection[str] = (),
     ) -> None:
         self.namespace = namespace
+        self._adapters = frozenset(adapters)
         self._salts = salts
         self._owners = owners if owners is not None else Owners()
         common = replace(namespace, tenant_salt=salts.public_salt)
         self._owners.note(common.owner, PUBLIC)
         self.public = PublicPrefix.of(public_ids, common) if public_ids else None
+        self._adapted_public = {
+            each: PublicPrefix.of(public_ids, replace(common, adapter=each)) for each in self._adapters if public_ids
+        }
 
-    def of(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
-        """Return the keys of the full blocks of a tenant's prompt that begins with these tokens."""
-        public = self.public_part(token_ids)
-        return self.extend(self.root(tenant, public), public, token_ids)
+    def of(self, token_ids: Sequence[int], tenant: str, adapter: str = "") -> list[BlockKey]:
+        """Return the keys of the full blocks of a tenant's prompt that begins with these tokens.
 
-    def public_part(self, token_ids: Sequence[int]) -> PublicPrefix | None:
-        """Return the public prefix if the tokens begin with it, else None."""
-        return self.public if self.public is not None and self.public.begins(token_ids) else None
+        adapter: see `root`.
+        """
+        public = self.public_part(token_ids, adapter)
+        return self.extend(self.root(tenant, public, adapter), public, token_ids)
 
-    def root(self, tenant: str, public: PublicPrefix | None) -> BlockKey:
-        """Return the parent key of the first block that is the tenant's own, after `public` if there is one."""
-        namespace = replace(self.namespace, tenant_salt=self._salts.salt(tenant))
+    def public_part(self, token_ids: Sequence[int], adapter: str = "") -> PublicPrefix | None:
+        """Return the public prefix if the tokens begin with it, else None. adapter: see `root`."""
+        public = self._adapted_public.get(adapter) if adapter else self.public
+        return public if public is not None and public.begins(token_ids) else None
+
+    def root(self, tenant: str, public: PublicPrefix | None, adapter: str = "") -> BlockKey:
+        """Return the parent key of the first block that is the tenant's own, after `public` if there is one.
+
+        adapter: `Adapter.kv_digest` of the adapter that computes the blocks; empty for the base model.
+        """
+        namespace = replace(self.namespace, tenant_salt=self._salts.salt(tenant), adapter=adapter)
         root = namespace.root()
         self._owners.note(namespace.owner, tenant)
         return own_root(public.keys[-1], root) if public is not None else root
@@ -173,15 +186,26 @@ class PrefixKeys:
         return [*before, *extend_keys(parent, token_ids[len(before) * size :], size)]
 
     def of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
-        """Return the keys of the full and partly filled blocks that only these trails of a tenant use."""
-        # Branches of one conversation share a prefix, so the same key may occur in several trails.
-        return list(dict.fromkeys(key for trail in trails for key in self.of_trail(trail, tenant)))
+        """Return the keys of the full and partly filled blocks that only these trails of a tenant use.
 
-    def of_trail(self, trail: Trail, tenant: str) -> list[BlockKey]:
-        """Return the keys of the full and then of the partly filled blocks that only this trail of a tenant uses."""
+        An adapter may have computed any part of a trail, so the keys under each adapter are among them.
+        """
+        # Branches of one conversation share a prefix, so the same key may occur in several trails.
+        adapters = ("", *sorted(self._adapters))
+        return list(
+            dict.fromkeys(
+                key for trail in trails for adapter in adapters for key in self.of_trail(trail, tenant, adapter)
+            )
+        )
+
+    def of_trail(self, trail: Trail, tenant: str, adapter: str = "") -> list[BlockKey]:
+        """Return the keys of the full and then of the partly filled blocks that only this trail of a tenant uses.
+
+        adapter: see `root`.
+        """
         size, ids = self.namespace.block_size, trail.token_ids
-        public = self.public_part(ids)
-        root = self.root(tenant, public)
+        public = self.public_part(ids, adapter)
+        root = self.root(tenant, public, adapter)
         full = self.extend(root, public, ids)
         first = len(public.keys) if public is not None else 0
         partials = [

@@ -14,11 +14,14 @@ from engine.api.sampling_params import Pooling, SamplingParams, check_sampling, 
 from engine.api.stored_tokens import Trail
 from engine.api.urgency import Urgency
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
+from engine.request.public_prefix import PublicPrefix
 from engine.request.request import Request
+from engine.request.scheduler_output import AdapterUse
 from engine.request.timeline import Phase
 from engine.sampling.guarded_mask import GuardedMask
 from engine.sampling.token_mask import TokenMask
 from engine.scheduling.queue.policy import QueuePolicy
+from models.adapters.adapter import Adapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Processor:
     prefix_cache: False gives requests no block keys, so that nothing is reused.
     public: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a request belong to.
+    adapters: the adapters that requests may name.
     queue_timeout: seconds within which a request must first be scheduled.
     pooling: the server's way to make an embedding.
     encode: tokenizes plain text, for `bad_words`.
@@ -80,6 +84,7 @@ class Processor:
         prefix_cache: bool,
         public: Sequence[int] = (),
         owners: Owners | None = None,
+        adapters: Sequence[Adapter] = (),
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
@@ -89,7 +94,9 @@ class Processor:
     ) -> None:
         self.limits = limits
         self.salts = salts
-        self.keys = PrefixKeys(namespace, salts, public if prefix_cache else (), owners)
+        self.adapters = {each.name: each for each in adapters}
+        changing = [each.digest for each in adapters if each.changes_kv]
+        self.keys = PrefixKeys(namespace, salts, public if prefix_cache else (), owners, changing)
         self._prefix_cache = prefix_cache
         self._clock = clock
         self._queue_policy = queue_policy
@@ -115,6 +122,7 @@ class Processor:
         Raise InvalidRequestError with the field: "prompt", "max_tokens", "temperature", "priority", ...
         """
         prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
+        adapter = self._adapter(request.adapter)
         prepared = self._prepared_for(prompt)
         if prepared is None:
             self._check_prompt(prompt, is_all=params.pooling is not None)
@@ -123,8 +131,7 @@ class Processor:
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         check_something_may_come(sampling)
-        public = self.keys.public_part(prompt)
-        root = self.keys.root(request.tenant, public)
+        public, root = self._root(prompt, request)
         # An embedding reads what other requests cached, but its own text is rarely sent again.
         keeps_kv = request.keep_kv and params.pooling is None
         if params.prompt_logprobs is not None or sampling.pooling == "mean":
@@ -143,6 +150,7 @@ class Processor:
             root_key=root,
             block_keys=keys,
             arrival=now,
+            adapter=AdapterUse(adapter.name) if adapter is not None else None,
             priority=urgency.priority,
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
@@ -164,11 +172,23 @@ class Processor:
 
         Raise InvalidRequestError.
         """
-        prompt, tenant = tuple(request.prompt_token_ids), request.tenant
+        prompt = tuple(request.prompt_token_ids)
         self._check_prompt(prompt, is_all=request.params.pooling is not None)
-        public = self.keys.public_part(prompt)
-        root = self.keys.root(tenant, public)
+        public, root = self._root(prompt, request)
         self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
+
+    def _adapter(self, name: str) -> Adapter | None:
+        """Return the adapter `name`; None for the base model. Raise InvalidRequestError if there is none."""
+        if name and name not in self.adapters:
+            raise InvalidRequestError(f"there is no adapter {name!r}", param="model")
+        return self.adapters[name] if name else None
+
+    def _root(self, prompt: tuple[int, ...], request: GenerateRequest) -> tuple[PublicPrefix | None, BlockKey]:
+        """Return the public prefix of the prompt, if it has one, and the parent of the first block after it."""
+        adapter = self._adapter(request.adapter)
+        digest = adapter.kv_digest if adapter is not None else ""
+        public = self.keys.public_part(prompt, digest)
+        return public, self.keys.root(request.tenant, public, digest)
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""

@@ -25,6 +25,7 @@ from engine.process.restart_budget import RestartBudget
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput
 from engine.scheduling.scheduler import Scheduler
+from models.adapters.adapter import Adapter
 from models.chat.format import ChatFormat
 from models.tokenizers.text_tokenizer import TextTokenizer
 
@@ -86,6 +87,7 @@ class AsyncLLMEngine:
         self.model_fingerprint = engine.processor.model_fingerprint
         self.kv_fingerprint = engine.processor.kv_fingerprint
         self.keys = engine.processor.keys
+        self.adapters: Mapping[str, Adapter] = engine.processor.adapters
         self.max_model_len = engine.processor.limits.usable_window
         self.model_window = engine.processor.limits.window
         self._engine = engine

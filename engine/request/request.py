@@ -13,6 +13,7 @@ from engine.api.promise import PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.kv.block import KVCacheBlock
 from engine.request.public_prefix import PublicPrefix
+from engine.request.scheduler_output import AdapterUse
 from engine.request.timeline import Timeline
 from engine.sampling.token_mask import TokenMask
 
@@ -99,6 +100,7 @@ class Request:
     mask: determines which tokens may come next; None for any.
     unsent_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
     prompt_logprobs: log probabilities of the prompt's tokens after the first, as far as computed, if requested.
+    adapter: the adapter that computes it; None for the base model.
     num_marked, promise: as in `GenerateRequest`.
     moves_at: tokens of the answer with which another engine continues it; None if it ends here.
     keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
@@ -114,6 +116,7 @@ class Request:
     root_key: BlockKey
     block_keys: list[BlockKey]
     arrival: float
+    adapter: AdapterUse | None = None
     priority: int = 0
     order: int = 0
     wait_began: float = 0.0
@@ -172,6 +175,7 @@ class Request:
             prompt_token_ids=self.prompt_token_ids,
             sampling=replace(self.sampling, choice=choice),
             root_key=self.root_key,
+            adapter=self.adapter,
             block_keys=list(self.block_keys),
             arrival=self.arrival,
             priority=self.priority,
@@ -200,6 +204,7 @@ class Request:
             prompt_token_ids=self.prompt_token_ids,
             sampling=self.sampling,
             root_key=self.root_key,
+            adapter=self.adapter,
             block_keys=block_keys,
             arrival=self.arrival,
             priority=self.priority,

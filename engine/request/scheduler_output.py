@@ -10,6 +10,17 @@ from engine.api.sampling_params import SamplingParams
 
 
 @dataclass(frozen=True, slots=True)
+class AdapterUse:
+    """The adapter of a request.
+
+    first: position of the first token that the adapter changes.
+    """
+
+    name: str
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class NewRequestData:
     """A request that the worker does not know: scheduled for the first time, or again after a preemption."""
 
@@ -23,6 +34,8 @@ class NewRequestData:
     num_computed_tokens: int
     """Leading tokens whose KV is already in those blocks."""
     sampling: SamplingParams
+    adapter: AdapterUse | None = field(default=None, kw_only=True)
+    """None for the base model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class StepDraft:
                 tuple([block.block_id for block in request.blocks]),
                 request.num_computed_tokens,
                 request.sampling,
+                adapter=request.adapter,
             )
         )
         request.known_to_worker = True

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import struct
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from engine.testing.byte_tokenizer import END, START, ByteTokenizer
 from engine.testing.prefixes import RecordedPrefixes
 from engine.testing.schedule import clock, steps_until
 from engine.testing.script import NumberedWords, Script
+from models.adapters.adapter import Adapter
 
 MODEL = "fake-1"
 WINDOW = 4096
@@ -79,6 +80,7 @@ class ReplayEngine:
         window: int = WINDOW,
         max_waiting: int = 64,
         prefix_cache: bool = True,
+        adapters: Sequence[Adapter] = (),
     ) -> None:
         """Create an engine that has not started.
 
@@ -87,9 +89,11 @@ class ReplayEngine:
         window: context window in tokens.
         max_waiting: number of unfinished requests above which another is refused.
         prefix_cache: False reuses nothing and forgets an answer when it ends.
+        adapters: adapters that requests may name, whose answers are those of the script too.
         """
         self.script: Script = script if script is not None else NumberedWords()
         self.model_name = self.kv_fingerprint = MODEL
+        self.adapters: Mapping[str, Adapter] = {each.name: each for each in adapters}
         self.max_model_len = window
         self.config = EngineConfig(
             model=ModelConfig(path=Path(MODEL), name=MODEL),
@@ -112,7 +116,7 @@ class ReplayEngine:
         self.num_unerased = 0
         self.deleted_tenants: list[str] = []
         self.finished = Counter[str]()
-        self._processor = _processor(self.config, self.tokenizer, window)
+        self._processor = _processor(self.config, self.tokenizer, window, adapters)
         self._trails: dict[BlockKey, tuple[str, Trail]] = {}
         self._live: dict[str, ReplayedAnswer] = {}
         self._begun = self._prompt_tokens = self._answer_tokens = self._embeddings = 0
@@ -444,7 +448,7 @@ class ReplayEngine:
         return known
 
 
-def _processor(config: EngineConfig, tokenizer: ByteTokenizer, window: int) -> Processor:
+def _processor(config: EngineConfig, tokenizer: ByteTokenizer, window: int, adapters: Sequence[Adapter]) -> Processor:
     return Processor(
         ModelLimits(tokenizer.vocab_size, window, window, config.cache.block_size, ()),
         KeyNamespace(
@@ -459,6 +463,7 @@ def _processor(config: EngineConfig, tokenizer: ByteTokenizer, window: int) -> P
         ),
         TenantSalts(b"secret"),
         prefix_cache=False,
+        adapters=adapters,
         clock=clock,
     )
 

@@ -46,6 +46,7 @@ from engine.tracing import NO_TRACE, Trace
 from engine.wiring.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
+from models.adapters.adapter import Adapter
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat, Message
 from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
@@ -84,6 +85,7 @@ class _Loaded:
     vocab_size: int
     namespace: KeyNamespace
     owners: Owners
+    adapters: tuple[Adapter, ...]
 
 
 def build_llm_engine(
@@ -120,6 +122,7 @@ def build_llm_engine(
         prefix_cache=config.cache.prefix_cache,
         public=public,
         owners=loaded.owners,
+        adapters=loaded.adapters,
         clock=clock,
         queue_policy=config.scheduler.queue_policy,
         queue_timeout=config.scheduler.queue_timeout or inf,
@@ -196,6 +199,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         vocab_size=model.vocab_size,
         namespace=namespace,
         owners=owners,
+        adapters=model.adapters,
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from engine.api.errors import EngineError
+from models.adapters.adapter import Adapter
 from models.interface.partition import UNDIVIDED, Partition
 
 
@@ -16,6 +18,7 @@ class LoadedModel:
     numerics: see `Worker.numerics_id`.
     shares_memory: whether other processes with parts of the model would take the same bytes.
     partition: division among processes.
+    adapters: the adapters that were read.
     """
 
     vocab_size: int
@@ -26,6 +29,7 @@ class LoadedModel:
     weights: int = 0
     shares_memory: bool = True
     partition: Partition = UNDIVIDED
+    adapters: tuple[Adapter, ...] = ()
 
 
 def of_all_processes(parts: Sequence[LoadedModel], partition: Partition) -> LoadedModel:
@@ -33,7 +37,11 @@ def of_all_processes(parts: Sequence[LoadedModel], partition: Partition) -> Load
 
     A KV block consists of the parts of all processes. Where each process has separate memory, the one with room for
     the fewest blocks sets the limit.
+
+    Raise EngineError if the processes have read different adapters.
     """
+    if any(part.adapters != parts[0].adapters for part in parts):
+        raise EngineError("--adapters-dir: the processes of the model read different adapters. Start the server again.")
     first, block_nbytes = parts[0], sum(part.block_nbytes for part in parts)
     free = min(part.free for part in parts)
     if not first.shares_memory:

@@ -36,11 +36,15 @@ from engine.worker.torch.model_runner import ModelRunner, StepGraphs
 from engine.worker.torch.prompt_graphs import PromptGraphs, PromptShape
 from engine.worker.torch.stage_runner import StageRunner
 from models import registry
+from models.adapters.adapter import Adapter
+from models.adapters.folder import find_adapters, read_adapter
+from models.decoder.adapters import fit_adapter
 from models.decoder.model import DecoderForCausalLM
 from models.interface.causal_lm import CausalLM, ModelShape
 from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from models.weights.folder import ModelFolder
 
 logger = logging.getLogger(__name__)
 
@@ -109,6 +113,7 @@ class Worker:
         self._cache: CacheEngine | None = None
         self._runner: ModelRunner | StageRunner | NativeRunner | None = None
         self._exchange: StageExchange | None = None
+        self._adapters: list[Adapter] = []
         self._kept: KeptWeights | None = None
         self._batch: InputBatch | None = None
 
@@ -123,6 +128,7 @@ class Worker:
             numerics=self.numerics_id(),
             weights=_weights_nbytes(self._loaded()),
             shares_memory=self._device.memory is None,
+            adapters=tuple(self._adapters),
         )
 
     @property
@@ -151,6 +157,7 @@ class Worker:
         self._kept = kept_weights(self._config, self._stage) if self._load_model is registry.load_model else None
         packed = None if self._kept is None else self._kept.load(threads=self._threads, progress=self._progress)
         self._model = packed or self._read_model(layers)
+        self._load_adapters(self._model)
         if isinstance(self._model, PackedModel):
             # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
             torch.set_num_threads(1)
@@ -176,6 +183,24 @@ class Worker:
             if self._kept is not None:
                 self._kept.keep(packed)
         return packed or model
+
+    def _load_adapters(self, model: CausalLM | PackedModel) -> None:
+        """Read the configured adapters. Raise EngineError if the model cannot have them, ModelError as their loader."""
+        folder = self._config.model.adapters_dir
+        if folder is None:
+            return
+        if not isinstance(model, PackedModel | DecoderForCausalLM):
+            raise EngineError(
+                "--adapters-dir is not possible here: only the shared decoder computes adapters, and transformers "
+                "computes this model"
+            )
+        whole = registry.read_config(ModelFolder(self._config.model.path).config())
+        for path in find_adapters(folder):
+            self._progress(f"loading the adapter {path.name}")
+            ranks = self._ranks
+            fitted = fit_adapter(read_adapter(path), whole, model.stage, self._dtype, rank=ranks.rank, ranks=ranks.size)
+            model.add_adapter(fitted)
+            self._adapters.append(fitted.about)
 
     def kv_layout(self) -> BlockLayout:
         """Return the layout of one KV block of this model."""

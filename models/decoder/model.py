@@ -3,18 +3,19 @@
 `DecoderConfig` holds what the families differ in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch.nn import functional
 
+from models.decoder.adapters import AdapterLayer, DecoderAdapter, LayerChanges
 from models.decoder.checkpoint import canonical_name, slot_names, slot_tensor
 from models.decoder.config import DecoderConfig
 from models.decoder.stages import stage_config
 from models.decoder.tensor_parallel import rank_config, rank_tensor
-from models.interface.causal_lm import ForwardContext
+from models.interface.causal_lm import AdaptedRows, ForwardContext
 from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage, whole
 from models.layers.activations import geglu
@@ -64,10 +65,16 @@ class Attention:
             norm = partial(norm_kind(config, layers), config.head_dim, config.rms_norm_eps, dtype=dtype, device=device)
             self._norms = (norm(), norm())
 
-    def __call__(self, x: torch.Tensor, positions: Positions, context: ForwardContext) -> torch.Tensor:
+    def __call__(
+        self, x: torch.Tensor, positions: Positions, context: ForwardContext, changes: LayerChanges | None = None
+    ) -> torch.Tensor:
         """Map x [T, hidden] to [T, hidden]."""
-        qkv = self.qkv(x).view(x.shape[0], -1, self._head_dim)
-        qk, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
+        qkv = self.qkv(x)
+        if changes is not None:
+            changes.add(x, ("q_proj", "k_proj", "v_proj"), self.qkv.sizes, qkv)
+        qk, v = torch.split(
+            qkv.view(x.shape[0], -1, self._head_dim), [self._heads + self._kv_heads, self._kv_heads], dim=1
+        )
         if self._norms:
             qk = self._normalize(qk)
         # q and k are adjacent, so one rotation covers both.
@@ -75,7 +82,11 @@ class Attention:
         q, k = torch.split(turned, [self._heads, self._kv_heads], dim=1)
         if positions.query_factors is not None:
             q = q * positions.query_factors
-        return self._ranks.sum(self.out(context.attention(self._layer, q, k, v).flatten(1)))
+        attended = context.attention(self._layer, q, k, v).flatten(1)
+        out = self.out(attended)
+        if changes is not None:
+            changes.add(attended, ("o_proj",), self.out.sizes, out)
+        return self._ranks.sum(out)
 
     def _normalize(self, qk: torch.Tensor) -> torch.Tensor:
         """Normalize each head of q and k, [T, heads + kv_heads, head_dim]."""
@@ -108,9 +119,16 @@ class MLP:
         self.gate_up = Linear(hidden, [inner, inner], bias=False, dtype=dtype, device=device)
         self.down = Linear(inner, [hidden], bias=False, dtype=dtype, device=device)
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, changes: LayerChanges | None = None) -> torch.Tensor:
         """Map x [T, hidden] to [T, hidden]."""
-        return self._ranks.sum(self.down(self._gated(self.gate_up(x))))
+        gate_up = self.gate_up(x)
+        if changes is not None:
+            changes.add(x, ("gate_proj", "up_proj"), self.gate_up.sizes, gate_up)
+        gated = self._gated(gate_up)
+        down = self.down(gated)
+        if changes is not None:
+            changes.add(gated, ("down_proj",), self.down.sizes, down)
+        return self._ranks.sum(down)
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Return views to fill, by checkpoint name."""
@@ -141,13 +159,18 @@ class DecoderLayer:
         self._scale = config.residual_scale
         self.mlp = MLP(config, layers, ranks, dtype=dtype, device=device)
 
-    def __call__(self, x: torch.Tensor, positions: Positions, context: ForwardContext) -> torch.Tensor:
-        """Map x [T, hidden] to [T, hidden]. x may be updated in place."""
-        change = self.attention(self.input_norm(x), positions, context)
+    def __call__(
+        self, x: torch.Tensor, positions: Positions, context: ForwardContext, changes: LayerChanges | None = None
+    ) -> torch.Tensor:
+        """Map x [T, hidden] to [T, hidden]. x may be updated in place.
+
+        changes: those of adapters; None if no row has one.
+        """
+        change = self.attention(self.input_norm(x), positions, context, changes)
         if self._changes is not None:
             change = self._changes[0](change)
         normed, x = self.mlp_norm.add(x, self._scaled(change))
-        change = self.mlp(normed)
+        change = self.mlp(normed, changes)
         if self._changes is not None:
             change = self._changes[1](change)
         x += self._scaled(change)
@@ -204,6 +227,7 @@ class DecoderForCausalLM:
         """
         self._whole = config
         self.packed: dict[str, PackedTensor] = {}
+        self._adapters: dict[str, Sequence[AdapterLayer]] = {}
         self.stage = stage or whole(config.num_layers)
         config = self.config = stage_config(rank_config(config, ranks.size), self.stage)
         self._ranks = ranks
@@ -244,14 +268,29 @@ class DecoderForCausalLM:
         """Width of the hidden states."""
         return self.config.hidden_size
 
-    def forward(self, inputs: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
-        """See `models.interface.causal_lm.CausalLM`."""
+    def add_adapter(self, adapter: DecoderAdapter) -> None:
+        """Put an adapter on the model's device, for `forward`. The layers are those of this network."""
+        device = self._head.weight.device
+        self._adapters[adapter.about.name] = [
+            {name: change.to(device) for name, change in layer.items()} for layer in adapter.layers
+        ]
+
+    def forward(
+        self,
+        inputs: torch.Tensor,
+        positions: torch.Tensor,
+        context: ForwardContext,
+        adapted: Sequence[AdaptedRows] = (),
+    ) -> torch.Tensor:
+        """See `models.interface.causal_lm.CausalLM`. adapted: the rows of each adapter."""
         x = self._embed(inputs) if self.stage.is_first else inputs
         factors = None if self._query_factors is None else self._query_factors[positions, None, None]
         unrotated = Positions(None, factors)
         rotated = [Positions((rope, rope.rows(positions)), factors) for rope in self._ropes]
-        for layer, rope in zip(self._layers, self._plan, strict=True):
-            x = layer(x, unrotated if rope is None else rotated[rope], context)
+        for index, (layer, rope) in enumerate(zip(self._layers, self._plan, strict=True)):
+            parts = [(self._adapters[each.adapter][index], each.rows) for each in adapted]
+            changes = LayerChanges(parts) if parts else None
+            x = layer(x, unrotated if rope is None else rotated[rope], context, changes)
         return self._norm(x) if self.stage.is_last else x
 
     def _embed(self, input_ids: torch.Tensor) -> torch.Tensor:

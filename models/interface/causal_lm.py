@@ -1,5 +1,7 @@
 """The complete interface between the engine and a model."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol, runtime_checkable
 
@@ -21,6 +23,17 @@ class ForwardContext(Protocol):
 
         Positions have already been applied to q and k. Return [T, heads, v_dim] in q's dtype.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedRows:
+    """Rows of a forward pass that have one adapter.
+
+    adapter: its name. rows: [R] int64, indices of the rows, on the model's device.
+    """
+
+    adapter: str
+    rows: torch.Tensor
 
 
 class ModelShape(Protocol):
@@ -53,6 +66,21 @@ class CausalLM(ModelShape, Protocol):
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits [R, vocab] float32 of hidden states [R, hidden]."""
+
+
+@runtime_checkable
+class Adaptable(CausalLM, Protocol):
+    """A CausalLM that computes adapters."""
+
+    def forward(
+        self,
+        inputs: torch.Tensor,
+        positions: torch.Tensor,
+        context: ForwardContext,
+        /,
+        adapted: Sequence[AdaptedRows] = (),
+    ) -> torch.Tensor:
+        """See `CausalLM`. adapted: the rows of each adapter, which no two adapters share."""
 
 
 class MatrixRole(Enum):

@@ -27,6 +27,11 @@ class Linear:
         self.bias = torch.empty(sum(rows), dtype=dtype, device=device) if bias else None
         self._packed: torch.Tensor | None = None
 
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Numbers of rows of the merged projections."""
+        return self._rows
+
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Map x [T, columns] to [T, sum(rows)]."""
         if self._packed is None:

@@ -16,9 +16,11 @@ from engine.scheduling.scheduler import Scheduler
 from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.leaks import assert_no_leaks
+from tests.tiny_adapters import make_adapter
 from tests.tiny_models import make_tiny_model
 
 MIB = 1 << 20
+GREEDY_EIGHT = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
 
 
 def tiers(state_dir: Path, *, disk: bool = False, cpu_memory: int = 64 * MIB) -> TierConfig:
@@ -131,3 +133,20 @@ def test_unsupported_head_size_uses_torch_and_is_logged(
     assert "npu: head size 64 is not one of 128, 192" in caplog.text
     assert restored.usage.kv.reused["cpu"] == len(question) - 1
     assert restored.token_ids == computed.token_ids
+
+
+def test_adapters_compute_alongside_the_base_model(npu: FakeNpu, pangu: Path, tmp_path: Path) -> None:
+    """Adapted rows are those of the reference backend, and share no KV with the base model's. Graphs skip them."""
+    make_adapter(tmp_path / "adapters" / "own", pangu, size=2.0)
+    asked, tokens = prompt(1, 2 * BLOCK + 30), list[list[tuple[int, ...]]]()
+    for attention in ("npu", "reference"):
+        config = npu_config(pangu, attention=attention, blocks=20)
+        config = config.with_fields(adapters_dir=tmp_path / "adapters", prefix_cache=True)
+        with LLM(config) as llm:
+            results = [llm.generate([asked], GREEDY_EIGHT, adapter=name)[0] for name in ("", "own", "", "own")]
+            assert [each.num_cached_tokens >= 2 * BLOCK for each in results] == [False, False, True, True]
+            tokens.append([tuple(each.outputs[0].token_ids) for each in results])
+            assert_no_leaks(llm.engine)
+    assert tokens[0] == tokens[1]
+    assert tokens[0][:2] == tokens[0][2:]
+    assert tokens[0][0] != tokens[0][1]

@@ -39,8 +39,8 @@ ORDER = {
         cpu_store npu
         """,
     "models": """
-        errors thinking interface layers weights tokenizers gguf_import chat decoder families pangu transformers
-        registry download
+        errors thinking interface layers weights adapters tokenizers gguf_import chat decoder families pangu
+        transformers registry download
         """,
 }
 SCHEDULER_SIDE = (

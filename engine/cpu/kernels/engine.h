@@ -11,6 +11,7 @@
 #include <new>
 #include <vector>
 
+#include "adapter_changes.h"
 #include "amx.h"
 #include "attention.h"
 #include "buffer.h"
@@ -36,6 +37,7 @@ struct ThreadScratch {
     ByteRows bytes;             // [kOwnNormRows]
     Buffer<float> settled;      // [hidden]: a row of the residual stream with its last change
     Buffer<float> product;      // [rows][columns of one multiplication]
+    AdapterScratch changes;
     Buffer<Best> best;          // [samples]
     AttentionScratch attention;
     Sampler sampler;
@@ -125,6 +127,7 @@ private:
         const int qkv_width = (model.heads + 2 * model.kv_heads) * kHeadDim;
         const KvCache cache{input.kv, input.block_size, model.kv_heads, kHeadDim};
         unsigned phase = 0;
+        AdapterChanges changes{plan.adapted, own.changes, engine.shrunk_};  // of `rows`
         // The weight of the norm of a change that is not in the residual stream yet, or null. See `norm`.
         const float* change_norm = nullptr;
         Buffer<float>* stream = &engine.residual_;
@@ -151,22 +154,22 @@ private:
             barrier();
             for (int layer = 0; layer < model.layers; ++layer) {
                 const LayerWeights& weights = model.layer_weights[layer];
-                project_qkv(weights);
+                project_qkv(layer, weights);
                 attend(layer, weights);
                 if (layer + 1 == model.layers && !plan.reads_all()) {
                     keep_read_rows();
                     if (rows == 0) return;
                 }
                 add_product({engine.attended_.data(), attention_width}, {weights.output, attention_width},
-                            weights.output_bias, weights.attended_norm);
+                            {layer, kOutput}, weights.output_bias, weights.attended_norm);
                 barrier();
                 if (model.gate == Gate::kGelu)
-                    gate_and_up<geglu>(weights);
+                    gate_and_up<geglu>(layer, weights);
                 else
-                    gate_and_up<swiglu>(weights);
+                    gate_and_up<swiglu>(layer, weights);
                 barrier();
-                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate}, nullptr,
-                            weights.down_norm);
+                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate},
+                            {layer, kDown}, nullptr, weights.down_norm);
                 barrier();
             }
             if (input.hidden_out != nullptr) emit();
@@ -269,13 +272,24 @@ private:
             return left;
         }
 
-        void project_qkv(const LayerWeights& weights) {
+        // Compute the first half of what adapters change of a product, before the product itself.
+        void shrink(const AdaptedProduct& product, const Left& left, int depth) {
+            if (changes.empty()) return;
+            each(changes.pieces(product), 1, [&](int piece, int) { changes.shrink(product, left, depth, piece); });
+            barrier();
+        }
+
+        void project_qkv(int layer, const LayerWeights& weights) {
             const Weights qkv{weights.qkv, hidden};
+            const AdaptedProduct product{layer, kQkv};
             const Left x = operand(norm(weights.attention_norm), rows, qkv);
+            shrink(product, x, hidden);
+            const QkvPanels place_of{attention_width / kPanel, model.kv_heads * kHeadDim / kPanel};
             each_block(qkv_width / kPanel, 4, [&](Range block, int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
                 float* out = engine.qkv_.data() + static_cast<ptrdiff_t>(block.begin) * qkv_width + first;
                 multiply(rows_from(x, block.begin), block.size(), qkv, first, columns, {out, qkv_width});
+                changes.expand(product, block, panel, end, {out, qkv_width}, place_of);
                 if (weights.qkv_bias == nullptr) return;
                 for (int i = 0; i < block.size(); ++i, out += qkv_width) add(weights.qkv_bias + first, columns, out);
             });
@@ -334,20 +348,24 @@ private:
             move_rows(engine.attended_.data(), attention_width);
             move_rows(stream->data(), hidden);
             rows = static_cast<int>(read.size());
+            changes.select(plan.read_adapted);
             barrier();
         }
 
         // Add left times right, and the bias if there is one, to the residual stream. If `norm`, the weight of a norm of
         // the sum, is not null, the next call of `norm` adds the sum.
-        void add_product(Left left, const Weights& right, const float* bias, const float* norm) {
+        void add_product(Left left, const Weights& right, const AdaptedProduct& product, const float* bias,
+                         const float* norm) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
             left = operand(left, rows, right);
+            shrink(product, left, right.depth);
             each_block(hidden / kPanel, at_once, [&](Range block, int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
                 const ptrdiff_t at = static_cast<ptrdiff_t>(block.begin) * hidden + first;
                 float* values = norm == nullptr ? own.product.data() : engine.changes_.data() + at;
                 const int stride = norm == nullptr ? columns : hidden;
                 multiply(rows_from(left, block.begin), block.size(), right, first, columns, {values, stride});
+                changes.expand(product, block, panel, end, {values, stride}, place_alone);
                 for (int row = block.begin; row < block.end; ++row, values += stride) {
                     if (norm == nullptr) prefetch(residual(std::min(row + kRowsAhead, block.end - 1)) + first, columns);
                     if (bias != nullptr) add(bias + first, columns, values);
@@ -359,15 +377,18 @@ private:
 
         // kGated: swiglu or geglu.
         template <auto kGated>
-        void gate_and_up(const LayerWeights& weights) {
+        void gate_and_up(int layer, const LayerWeights& weights) {
             const Weights gate_up{weights.gate_up, hidden};
+            const AdaptedProduct product{layer, kGateUp};
             const Left x = operand(norm(weights.mlp_norm), rows, gate_up);
+            shrink(product, x, hidden);
             const int at_once = rows == 1 ? 2 : 1;
             each_block(model.intermediate / kPanel, at_once, [&](Range block, int panel, int end) {
                 const int count = end - panel, columns = 2 * count * kPanel;
                 const float* gate = own.product.data();
                 multiply(rows_from(x, block.begin), block.size(), gate_up, 2 * panel * kPanel, columns,
                          {own.product.data(), columns});
+                changes.expand(product, block, 2 * panel, 2 * end, {own.product.data(), columns}, place_of_two);
                 for (int row = block.begin; row < block.end; ++row)
                     for (int i = panel; i < end; ++i, gate += 2 * kPanel)
                         kGated(gate, gate + kPanel, kPanel,
@@ -425,6 +446,7 @@ private:
         gated_.reserve(rows * model_.intermediate);
         const size_t deepest = std::max({model_.hidden, model_.heads * model_.head_dim, model_.intermediate});
         bytes_.reserve(rows, deepest);
+        shrunk_.reserve(kQkv.size() * plan.adapted.rows.size() * plan.adapted.rank);
         partials_.reserve(plan.partials);
         partial_values_.reserve(plan.partials * head_dim);
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
@@ -434,6 +456,7 @@ private:
             scratch.bytes.reserve(kOwnNormRows, deepest);
             scratch.settled.reserve(model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
+            scratch.changes.reserve(plan.adapted.rows.size(), deepest);
             scratch.best.reserve(samples);
             scratch.attention.reserve(std::max(kTileRows, group), model_.head_dim);
         }
@@ -464,7 +487,7 @@ private:
     Buffer<float> residual_, qkv_, partial_values_;
     // [rows][hidden]: what attention or MLP adds if it is normalized first, and the residual stream with it.
     Buffer<float> changes_, next_residual_;
-    Buffer<Activation> normed_, attended_, gated_;
+    Buffer<Activation> normed_, attended_, gated_, shrunk_;
     ByteRows bytes_;
     Buffer<Softmax> partials_;
     Buffer<float> whole_rows_;  // [rows that need all logits][vocab]

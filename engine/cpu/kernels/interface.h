@@ -85,6 +85,25 @@ struct Model {
     Matrix head;       // [vocab, hidden], of which the last panel is padded to 32 columns; empty if no step samples
 };
 
+// The change that an adapter makes to a product: out += factor * b (a x). Both matrices are panels of bf16.
+struct LowRank {
+    const bf16* a;  // [rank, depth of the product]; null: the product is not changed
+    const bf16* b;  // [columns of the product, rank]
+    int32_t rank;   // a multiple of 32
+    float factor;
+};
+
+// The changes of one layer. If the columns that follow a norm are levelled, so are the columns of `a`.
+struct AdapterLayer {
+    LowRank q, k, v, output, gate, up, down;
+};
+
+// An adapter. Its memory stays alive until no step has it.
+struct Adapter {
+    const AdapterLayer* layers;  // [layers of the model]
+    int32_t rank;                // the largest of all changes
+};
+
 // Changes to a row's logits before a token is sampled. The arrays are built once per request, not per step.
 struct Adjustments {
     float repetition;  // 1: off
@@ -141,6 +160,8 @@ struct StepInput {
     const int32_t* query_lens;    // [sequences], each at least 1
     const int32_t* context_lens;  // [sequences]: keys in the cache before this step
     const int32_t* block_tables;  // [sequences, table_width]
+    const Adapter* const* adapters;  // [sequences]: null entries for none; null if no sequence has one
+    const int32_t* adapted_from;  // [sequences]: number of the sequence's first rows that its adapter does not change
     const int32_t* sample_rows;   // [samples]: rows whose next token is sampled
     const RowSampling* sampling;  // [samples]
     const int32_t* barred;        // ids that must not be sampled, concatenated over the samples

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "adapted_rows.h"
 #include "attention.h"
 #include "interface.h"
 
@@ -27,6 +28,8 @@ public:
     std::vector<WriteTask> writes;
     std::vector<AttentionTask> tasks;  // roughly longest first
     std::vector<int> read_rows;        // rows whose final hidden states are read, in ascending order
+    AdaptedRows adapted;               // rows that have adapters
+    AdaptedRows read_adapted;          // the same in the last layer after its attention, by their places in `read_rows`
     std::vector<int> divided;          // decoding rows whose splits are divided among tasks
     int rows = 0;
     int partials = 0;
@@ -45,6 +48,11 @@ public:
             rows += step.query_lens[i];
         }
         find_read_rows(step);
+        adapted = AdaptedRows(step, [](int row) { return row; });
+        if (!reads_all())
+            read_adapted = AdaptedRows(step, [this](int row) {
+                return std::binary_search(read_rows.begin(), read_rows.end(), row) ? place_of(row) : -1;
+            });
         for (const auto& [first, end] : chunks) {
             add_writes(first, end);
             add_tiles(first, end, tasks);

@@ -319,6 +319,7 @@ class RemoteAnswer:
             params=AHEAD,
             request_id=f"{self.request_id}-ahead",
             tenant=self._request.tenant,
+            adapter=self._request.adapter,
             urgency=replace(self._request.urgency, timeout=None),
             is_stored=self._request.is_stored,
         )

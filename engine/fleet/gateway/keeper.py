@@ -287,6 +287,10 @@ class ReplicaKeeper:
             link.facts = None
             self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
             return
+        if link.facts.adapters != self._facts.adapters:
+            link.facts = None
+            self.on_failed(link, f"replica {link.index} has read other adapters than the first one (--adapters-dir)")
+            return
         slot = self._slots[link.index]
         assert slot.placed is not None
         slot.watch = self._run(self._notice_death(slot.placed, link))

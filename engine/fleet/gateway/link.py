@@ -160,6 +160,7 @@ class Link:
             request.hands_over,
             request.progress_every,
             request.is_stored,
+            request.adapter,
         )
 
     async def call(self, make: Callable[[int], Call]) -> Any:

@@ -103,6 +103,7 @@ class ReplicaServer:
             engine.keys.namespace,
             engine.max_model_len,
             public.token_ids if public is not None else (),
+            tuple(engine.adapters.values()),
         )
         self._open(Ready(facts, engine.stats()))
         self._report(Reporter(engine))

@@ -309,6 +309,7 @@ def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest
         hands_over=call.hands_over,
         progress_every=call.progress_every,
         is_stored=call.is_stored,
+        adapter=call.adapter,
     )
 
 

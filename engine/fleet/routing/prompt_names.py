@@ -28,18 +28,21 @@ class PromptNames:
     def learn(self, facts: ReplicaFacts) -> None:
         """Take the namespace of the replicas, which all of them share."""
         if self._keys is None:
-            self._keys = PrefixKeys(facts.namespace, self._salts, facts.public_ids)
+            changing = [each.digest for each in facts.adapters if each.changes_kv]
+            self._keys = PrefixKeys(facts.namespace, self._salts, facts.public_ids, adapters=changing)
 
-    async def of(self, token_ids: Sequence[int], tenant: str) -> list[int]:
+    async def of(self, token_ids: Sequence[int], tenant: str, adapter: str = "") -> list[int]:
         """Return the names of the prefixes of a tenant's prompt, by their number of blocks.
 
         A long prompt is hashed on another thread.
+
+        adapter: see `PrefixKeys.root`.
         """
         if self._keys is None or not self._has_prefixes:
             return []
         if len(token_ids) < LONG_PROMPT:
-            return _names(self._keys, token_ids, tenant)
-        return await asyncio.to_thread(_names, self._keys, token_ids, tenant)
+            return _names(self._keys, token_ids, tenant, adapter)
+        return await asyncio.to_thread(_names, self._keys, token_ids, tenant, adapter)
 
     async def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Return the keys of the blocks that only these trails of a tenant use. A replica must have served before."""
@@ -47,5 +50,5 @@ class PromptNames:
         return await asyncio.to_thread(self._keys.of_trails, trails, tenant)
 
 
-def _names(keys: PrefixKeys, token_ids: Sequence[int], tenant: str) -> list[int]:
-    return [name_of(key) for key in keys.of(token_ids, tenant)]
+def _names(keys: PrefixKeys, token_ids: Sequence[int], tenant: str, adapter: str) -> list[int]:
+    return [name_of(key) for key in keys.of(token_ids, tenant, adapter)]

@@ -32,6 +32,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
 from engine.fleet.wire.report import Report
 from engine.loop.stats import EngineStats
+from models.adapters.adapter import Adapter
 
 
 class Challenge(Struct, tag=True, frozen=True):
@@ -81,6 +82,7 @@ class ReplicaFacts(Struct, frozen=True):
     """Tokens of prompt and answer together that the memory of this replica has room for, within the model's window."""
     public_ids: tuple[int, ...] = ()
     """Token ids of the public prefix."""
+    adapters: tuple[Adapter, ...] = ()
 
 
 class Ready(Struct, tag=True, frozen=True):
@@ -114,6 +116,7 @@ class Generate(Struct, tag=True, frozen=True):
     hands_over: bool = False
     progress_every: float | None = None
     is_stored: bool = True
+    adapter: str = ""
 
 
 class Abort(Struct, tag=True, frozen=True):

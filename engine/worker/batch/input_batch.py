@@ -12,12 +12,13 @@ from engine.api.errors import EngineError
 from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import AttentionMetadata
 from engine.device.pinned_copy import upload
-from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.request.scheduler_output import AdapterUse, CachedRequestData, NewRequestData, SchedulerOutput
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.masks import ends_of_phrases, words_from_bytes
 from engine.sampling.sampler import SamplingRow
 from engine.speculation.speculation import verify
 from engine.worker.batch.embedding import HiddenSum
+from models.interface.causal_lm import AdaptedRows
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class RequestState:
     token_ids: known tokens, including the worker's own samples, which the scheduler may not have seen yet. If the last
         one is still being computed, ~i (negative) is its placeholder: sample i of pass number `expected_of`.
     hidden_sum: None unless the request asks for an embedding.
+    adapter: None for the base model.
     """
 
     token_ids: list[int]
@@ -36,6 +38,7 @@ class RequestState:
     sampling: SamplingParams
     adjustments: Adjustments | None
     hidden_sum: HiddenSum | None = None
+    adapter: AdapterUse | None = None
     expected_of: int = 0
 
 
@@ -51,6 +54,7 @@ class ScheduledRequest:
     num_prompt_logprobs: number of most likely tokens to report with each prompt target.
     hidden_sum: the sum to which the step adds hidden states; None unless the request asks for an embedding. Such a
         request never samples.
+    adapter: None for the base model.
     """
 
     request_id: str
@@ -61,6 +65,14 @@ class ScheduledRequest:
     prompt_targets: Sequence[int] = ()
     num_prompt_logprobs: int = 0
     hidden_sum: HiddenSum | None = None
+    adapter: AdapterUse | None = None
+
+    @property
+    def adapted_rows(self) -> range:
+        """Indices in `token_ids` of the tokens that the adapter changes."""
+        count = len(self.token_ids)
+        first = count if self.adapter is None else min(max(0, self.adapter.first - self.context_len), count)
+        return range(first, count)
 
     @property
     def summed_rows(self) -> range:
@@ -94,6 +106,7 @@ class StepInput:
     logits_rows: indices of the R rows that sample a token.
     sampling_rows: R entries, one per row of `logits_rows`.
     scored_rows: indices of the rows before `prompt_targets`.
+    adapted: the rows of each adapter.
     """
 
     input_ids: torch.Tensor
@@ -103,6 +116,7 @@ class StepInput:
     sampling_rows: tuple[SamplingRow, ...]
     scored_rows: tuple[int, ...]
     scheduled: Sequence[ScheduledRequest]
+    adapted: Sequence[AdaptedRows] = ()
 
 
 class ExpectedTokens:
@@ -178,6 +192,7 @@ class InputBatch:
             sampling=new.sampling,
             adjustments=adjustments,
             hidden_sum=hidden_sum,
+            adapter=new.adapter,
         )
 
     def _advance(self, cached: CachedRequestData) -> None:
@@ -213,6 +228,7 @@ class InputBatch:
                 block_ids=state.block_ids,
                 sampling=rows,
                 hidden_sum=state.hidden_sum,
+                adapter=state.adapter,
             )
             if state.sampling.prompt_logprobs is not None:
                 targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
@@ -271,7 +287,19 @@ class InputBatch:
             sampling_rows=tuple(sampling),
             scored_rows=tuple(scored),
             scheduled=scheduled,
+            adapted=self._adapted(scheduled),
         )
+
+    def _adapted(self, scheduled: Sequence[ScheduledRequest]) -> list[AdaptedRows]:
+        """Group the rows that have adapters by adapter."""
+        rows, first = dict[str, list[int]](), 0
+        for request in scheduled:
+            if request.adapter is not None and request.adapted_rows:
+                rows.setdefault(request.adapter.name, []).extend(first + row for row in request.adapted_rows)
+            first += len(request.token_ids)
+        return [
+            AdaptedRows(name, upload(np.array(indices, dtype=np.int64), self._device)) for name, indices in rows.items()
+        ]
 
     def _check(self, request_id: str, state: RequestState, end: int, num_drafted: int) -> None:
         if not state.num_computed_tokens < end <= len(state.token_ids):

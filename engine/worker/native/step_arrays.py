@@ -1,6 +1,7 @@
 """Arrays of a step in the kernels' layout. Kept between steps: creating arrays costs more than filling them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -25,6 +26,7 @@ _ROW_SAMPLING: Final = np.dtype(RowSampling)
 _MOVE: Final = np.dtype(Move)
 _HIDDEN_SUM: Final = np.dtype(HiddenSum)
 _ADJUSTMENTS: Final = np.dtype(library.Adjustments)
+_NO_ADDRESSES: Final[Mapping[str, int]] = MappingProxyType({})
 _SEED_MASK: Final = (1 << 64) - 1
 
 
@@ -67,6 +69,8 @@ class StepArrays:
         self._query_lens = _ints(sequences)
         self._context_lens = _ints(sequences)
         self._block_tables = np.zeros((sequences, blocks), dtype=np.int32)
+        self._adapters = np.zeros(sequences, dtype=np.uintp)
+        self._adapted_from = _ints(sequences)
         self._sample_rows = _ints(sequences + rows)
         self._sampling = np.zeros(sequences + rows, dtype=_ROW_SAMPLING)
         self._barred = _ints(barred)
@@ -84,6 +88,7 @@ class StepArrays:
             query_lens=self._query_lens.ctypes.data,
             context_lens=self._context_lens.ctypes.data,
             block_tables=self._block_tables.ctypes.data,
+            adapted_from=self._adapted_from.ctypes.data,
             sample_rows=self._sample_rows.ctypes.data,
             sampling=self._sampling.ctypes.data,
             barred=self._barred.ctypes.data,
@@ -126,17 +131,25 @@ class StepArrays:
         )
 
     def fill(
-        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves, *, samples: bool = True
+        self,
+        scheduled: Sequence[ScheduledRequest],
+        wanted: Sequence[int],
+        moves: StepMoves,
+        *,
+        samples: bool = True,
+        adapters: Mapping[str, int] = _NO_ADDRESSES,
     ) -> None:
         """Fill the arrays with a step.
 
         wanted: ascending indices of the sampling rows whose logits are returned. The logits of the rows before
             `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
         samples: whether these kernels sample and embed; False if another stage has the final norm.
+        adapters: addresses of the adapters, by name.
 
         Raise EngineError for a row that samples randomly without a seed.
         """
         self._fill_requests(scheduled, wanted)
+        self._fill_adapters(scheduled, adapters)
         self._fill_sums(scheduled)
         if not samples:
             self.input.samples = self._num_sampling = self.input.num_sums = 0
@@ -167,6 +180,17 @@ class StepArrays:
         self._logits_index[len(rows) : samples] = range(len(wanted), len(wanted) + len(scored_rows))
         self._num_sampling = len(rows)
         self.input.sequences, self.input.samples = len(scheduled), samples
+
+    def _fill_adapters(self, scheduled: Sequence[ScheduledRequest], addresses: Mapping[str, int]) -> None:
+        self.input.adapters = None
+        for i, request in enumerate(scheduled):
+            if request.adapter is None:
+                continue
+            if self.input.adapters is None:
+                self._adapters[: len(scheduled)] = 0
+                self.input.adapters = self._adapters.ctypes.data
+            self._adapters[i] = addresses[request.adapter.name]
+            self._adapted_from[i] = request.adapted_rows.start
 
     def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:
         barred: list[int] = []

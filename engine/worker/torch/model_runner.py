@@ -14,7 +14,7 @@ from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, ScoredRow
 from engine.worker.batch.input_batch import InputBatch, ScheduledRequest, StepInput
 from engine.worker.torch.device import Device
 from engine.worker.torch.sampling_head import SamplingHead
-from models.interface.causal_lm import CausalLM
+from models.interface.causal_lm import Adaptable, CausalLM
 from models.interface.parallel import SINGLE_RANK, RankGroup
 
 
@@ -42,6 +42,15 @@ def _token_ids(rows: ScoredRows, sampled: torch.Tensor) -> torch.Tensor:
     if not rows.targets:
         return sampled
     return torch.cat((sampled, upload(np.array(rows.targets, dtype=np.int64), sampled.device)))
+
+
+def forward(model: CausalLM, inputs: torch.Tensor, step: StepInput, attention: AttentionBackend) -> torch.Tensor:
+    """Compute a step in the order of the model's layers. inputs: as for `CausalLM.forward`."""
+    context = attention.begin_step(step.attention)
+    if not step.adapted:
+        return model.forward(inputs, step.positions, context)
+    assert isinstance(model, Adaptable), "the worker loads adapters into no other model"
+    return model.forward(inputs, step.positions, context, step.adapted)
 
 
 class StepGraphs(Protocol):
@@ -112,8 +121,8 @@ class ModelRunner:
         if len(self._sampled):
             places = (~input_ids).clamp(min=0, max=len(self._sampled) - 1)
             input_ids = torch.where(input_ids < 0, self._sampled[places], input_ids)
-        for graphs in self._graphs:
+        # A captured graph has no adapters.
+        for graphs in () if step.adapted else self._graphs:
             if (hidden := graphs.run(step, input_ids)) is not None:
                 return hidden
-        context = self._attention.begin_step(step.attention)
-        return self._model.forward(input_ids, step.positions, context)
+        return forward(self._model, input_ids, step, self._attention)

@@ -10,6 +10,7 @@ from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logp
 from engine.worker.batch.input_batch import InputBatch
 from engine.worker.batch.stage_exchange import StageExchange
 from engine.worker.torch.device import Device
+from engine.worker.torch.model_runner import forward
 from engine.worker.torch.sampling_head import SamplingHead
 from models.interface.causal_lm import CausalLM
 from models.interface.parallel import RankGroup
@@ -46,8 +47,7 @@ class StageRunner:
         inputs = exchange.inputs(len(step.positions))
         started = time.perf_counter()
         try:
-            context = self._attention.begin_step(step.attention)
-            hidden = self._model.forward(step.input_ids if inputs is None else inputs, step.positions, context)
+            hidden = forward(self._model, step.input_ids if inputs is None else inputs, step, self._attention)
             if not exchange.stage.is_last:
                 self._device.synchronize()
                 ended = time.perf_counter()

@@ -36,6 +36,8 @@ def test_every_property_of_kv_changes_every_key() -> None:
         replace(SPACE, tp_rank=1),
         replace(SPACE, tp_size=2),
         replace(SPACE, stages=(1, 1)),
+        replace(SPACE, adapter="digest"),
+        replace(SPACE, adapter="digest", stages=(1, 1)),
         replace(SPACE, tenant_salt=b"another tenant"),
     ]
     roots = {space.root() for space in [SPACE, *changed]}

@@ -9,7 +9,7 @@ import pytest
 from engine.request.request import Request
 from tests.unit.scheduling_rig import bare_request
 
-IDENTITY: Final = {"tenant", "prompt_token_ids", "root_key"}
+IDENTITY: Final = {"tenant", "prompt_token_ids", "root_key", "adapter"}
 WISHES: Final = {
     "arrival",
     "priority",

@@ -21,6 +21,7 @@ from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.wire.messages import ReplicaFacts
 from engine.testing.replay_engine import ReplayEngine
+from models.adapters.adapter import Adapter
 from tests.unit.engine.fleet.gateway.test_answer import STOP, accepted, output
 from tests.unit.engine.fleet.memory_fleet import SilentReplica
 
@@ -70,6 +71,31 @@ async def started(
     placement: FakePlacement, links: Sequence[Link], on_give_up: Callable[[str], None] = lambda _: None
 ) -> ReplicaKeeper:
     """Start two replicas, and have both serve."""
+    keeper, starting = await connected(placement, links, on_give_up)
+    for link in links:
+        link.facts = facts_with()
+        keeper.on_ready(link)
+    await starting
+    return keeper
+
+
+def facts_with(*adapters: Adapter) -> ReplicaFacts:
+    return cast(
+        "ReplicaFacts",
+        SimpleNamespace(
+            namespace=SimpleNamespace(model_fingerprint=""),
+            kv_fingerprint="same",
+            model_window=64,
+            max_model_len=64,
+            adapters=adapters,
+        ),
+    )
+
+
+async def connected(
+    placement: FakePlacement, links: Sequence[Link], on_give_up: Callable[[str], None] = lambda _: None
+) -> tuple[ReplicaKeeper, asyncio.Task[None]]:
+    """Start two replicas that do not serve yet."""
     keeper = ReplicaKeeper(
         [CONFIG] * 2,
         placement,
@@ -85,15 +111,7 @@ async def started(
     starting = asyncio.create_task(keeper.start())
     for _ in range(2):
         await placement.started.get()
-    namespace = SimpleNamespace(model_fingerprint="")
-    facts = cast(
-        "ReplicaFacts", SimpleNamespace(namespace=namespace, kv_fingerprint="same", model_window=64, max_model_len=64)
-    )
-    for link in links:
-        link.facts = facts
-        keeper.on_ready(link)
-    await starting
-    return keeper
+    return keeper, starting
 
 
 def lose(keeper: ReplicaKeeper, link: Link, answer: RemoteAnswer) -> None:
@@ -107,6 +125,17 @@ async def pass_turns() -> None:
     """Give the other tasks a hundred turns of the event loop."""
     for _ in range(100):
         await asyncio.sleep(0)
+
+
+async def test_replica_with_other_adapters_is_refused(links: list[Link]) -> None:
+    """Replicas continue each other's answers, so each name must have one content."""
+    keeper, starting = await connected(FakePlacement(sharers=1), links)
+    for link, digest in zip(links, "ab", strict=True):
+        link.facts = facts_with(Adapter("poet", digest, True))
+        keeper.on_ready(link)
+    with pytest.raises(EngineError, match="replica 1 has read other adapters than the first one"):
+        await starting
+    await keeper.stop(0.0)
 
 
 async def test_window_is_that_of_the_replica_with_least_memory(links: list[Link]) -> None:

@@ -1,0 +1,83 @@
+"""Keys of blocks under adapters: one root per tenant and content."""
+
+from dataclasses import replace
+
+import pytest
+
+from cache_tiers.owners.block_key import KeyNamespace
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.stored_tokens import Trail
+from engine.intake.prefix_keys import TenantSalts
+from engine.intake.processor import ModelLimits, Processor
+from models.adapters.adapter import Adapter
+
+SPACE = KeyNamespace(
+    model_fingerprint="model",
+    numerics="cpu",
+    kv_dtype="bfloat16",
+    block_size=4,
+    layout_version=1,
+    tp_rank=0,
+    tp_size=1,
+    tenant_salt=b"",
+)
+POET, CODER = Adapter("poet", "a" * 64, True), Adapter("coder", "b" * 64, True)
+PROMPT = tuple(range(10, 22))
+
+
+def processor(*adapters: Adapter, public: tuple[int, ...] = ()) -> Processor:
+    return Processor(
+        ModelLimits(100, 64, 64, 4, ()),
+        SPACE,
+        TenantSalts(b"a secret of the tests"),
+        prefix_cache=True,
+        public=public,
+        adapters=adapters,
+        clock=lambda: 0.0,
+    )
+
+
+def keys(made: Processor, adapter: str = "", tenant: str = "t", produced: tuple[int, ...] = ()) -> list[bytes]:
+    request = GenerateRequest(
+        prompt_token_ids=PROMPT, params=SamplingParams(), adapter=adapter, tenant=tenant, produced=produced
+    )
+    return [*made.process("r", request).block_keys]
+
+
+def test_each_content_has_its_own_keys_whatever_its_name() -> None:
+    one = processor(POET, CODER)
+    every = [keys(one), keys(one, "poet"), keys(one, "coder"), keys(one, "poet", "other")]
+    assert len({key for each in every for key in each}) == 12
+    assert keys(processor(replace(POET, name="renamed")), "renamed") == keys(one, "poet")
+    assert keys(processor(replace(POET, digest="c" * 64)), "poet") != keys(one, "poet")
+
+
+def test_adapter_that_leaves_kv_alone_has_the_keys_of_the_base() -> None:
+    made = processor(replace(POET, changes_kv=False))
+    assert keys(made, "poet") == keys(made)
+    assert made.process("r", GenerateRequest(prompt_token_ids=PROMPT, params=SamplingParams(), adapter="poet")).adapter
+
+
+def test_prepared_prompt_of_another_adapter_is_not_used() -> None:
+    made = processor(POET)
+    made.prepare(GenerateRequest(prompt_token_ids=PROMPT, params=SamplingParams(), tenant="t"))
+    assert keys(made, "poet") == keys(processor(POET), "poet")
+
+
+def test_public_prefix_is_shared_within_one_adapter() -> None:
+    made = processor(POET, CODER, public=PROMPT[:4])
+    for adapter in ("", "poet"):
+        one, other = (keys(made, adapter, tenant) for tenant in ("a", "b"))
+        assert [first == second for first, second in zip(one, other, strict=True)] == [True, False, False]
+    assert len({keys(made, adapter)[0] for adapter in ("", "poet", "coder")}) == 3
+
+
+@pytest.mark.parametrize("adapter", ["", "poet", "coder"])
+def test_trails_have_the_keys_of_every_adapter(adapter: str) -> None:
+    """Erase a deleted chat, whichever adapter has computed it."""
+    made = processor(POET, CODER)
+    produced = (5, 6, 7, 8)
+    erased = made.keys.of_trails([Trail((*PROMPT, *produced), ends=(16,))], "t")
+    assert set(keys(made, adapter, produced=produced)) <= set(erased)
+    assert len(erased) == len(set(erased)) == 3 * 4

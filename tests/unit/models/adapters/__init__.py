@@ -1,0 +1,1 @@
+"""Adapters in folders."""

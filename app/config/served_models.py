@@ -42,7 +42,13 @@ def served_models(settings: Settings) -> dict[str, Settings]:
 
 
 def _check(settings: Settings) -> None:
-    """Raise SettingsError for a setting that divides one model among processes or servers."""
+    """Raise SettingsError for a setting of one model only."""
+    if settings.adapters_dir is not None:
+        raise SettingsError(
+            "--adapters-dir has the adapters of one model. Omit it, or serve one model without --models and "
+            "--models-dir.",
+            param="adapters-dir",
+        )
     one_process = {
         "replicas": settings.replicas > 1,
         "replica-roles": bool(settings.replica_roles),

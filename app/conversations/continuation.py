@@ -9,7 +9,7 @@ from app.domain.records import Conversation, Message, new_id
 from app.domain.sampling_json import params_from_json, params_to_json, without_sampling
 from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, GenerationStream
-from app.host.engine_host import EngineHost
+from app.host.engine_host import EngineHost, kv_identity
 from app.prompts.turn_prompt import PromptMaker
 from app.runs.run import PROGRESS_SECONDS, Run
 from app.runs.run_log import OPENING, RunLog, opening_event
@@ -60,8 +60,9 @@ class Continuation:
 
         # The engine is already generating: abort the request if the answer cannot be reopened.
         try:
+            identity = kv_identity(engine, (answer.params or {}).get("adapter", ""))
             record = RunRecord(
-                id=run_id, message_id=answer.id, kv_fingerprint=engine.kv_fingerprint, prompt_ids=pack_ids(prompt_ids)
+                id=run_id, message_id=answer.id, kv_fingerprint=identity, prompt_ids=pack_ids(prompt_ids)
             )
             run = _reopened(answer, self._store.tenant, stream, record)
             changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
@@ -117,6 +118,7 @@ class Continuation:
             prompt_token_ids=prompt_ids,
             params=params,
             request_id=run_id,
+            adapter=answer.params.get("adapter", ""),
             produced=produced,
             progress_every=PROGRESS_SECONDS,
         )

@@ -37,7 +37,7 @@ class TurnDraft:
     wanted_promise: the beginning of the prompt whose KV the client wants to be kept; None for none.
     left_out: messages at the beginning of the conversation that the prompt lacks.
     merged: answers that the new one merges.
-    progress_every: as in `GenerateRequest`.
+    progress_every, adapter: as in `GenerateRequest`.
     """
 
     conversation: Conversation
@@ -63,10 +63,11 @@ class TurnDraft:
     left_out: int = 0
     merged: int = 0
     progress_every: float | None = PROGRESS_SECONDS
+    adapter: str = ""
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """Make the answer in progress. `params` are the parameters that the engine resolved."""
-        chosen = {"thinking": self.thinking, "system_prompt": self.system_prompt}
+        chosen = {"thinking": self.thinking, "system_prompt": self.system_prompt, "adapter": self.adapter or None}
         return Message(
             id=self.answer_id or new_id("msg"),
             conversation_id=self.conversation.id,

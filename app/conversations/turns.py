@@ -14,7 +14,7 @@ from app.conversations.unstored_turn import Erase, erase_turn
 from app.domain.left_out import LeftOut, beginning_of, wanted_beginning
 from app.domain.records import Conversation, Message, new_id
 from app.host.backend import Backend
-from app.host.engine_host import EngineHost
+from app.host.engine_host import EngineHost, kv_identity
 from app.prompts.earlier_prompts import look_back
 from app.prompts.prefix_rules import AS_SENT, PrefixRules
 from app.prompts.thinking import required_mode
@@ -311,6 +311,7 @@ class Turns:
                 prompt_token_ids=draft.prompt.ids,
                 params=draft.sampling,
                 request_id=run_id,
+                adapter=draft.adapter,
                 urgency=draft.urgency,
                 num_marked=len(draft.prompt.ids) if draft.is_marked else 0,
                 promise=self._gate.promise(draft.wanted_promise, len(draft.prompt.ids)),
@@ -320,6 +321,8 @@ class Turns:
             rename=rename,
         )
 
+        identity = kv_identity(engine, draft.adapter)
+
         def abort() -> None:
             engine.abort(stream.request_id)
 
@@ -328,7 +331,7 @@ class Turns:
             answer = draft.answer(run_id, stream.params)
             conversation = draft.conversation
             if draft.is_kept:
-                conversation = await self._store.runs.begin(draft.stored_turn(answer, engine.kv_fingerprint))
+                conversation = await self._store.runs.begin(draft.stored_turn(answer, identity))
         except BaseException as error:
             abort()
             if isinstance(error, NotFoundError):
@@ -341,7 +344,7 @@ class Turns:
             tenant=self._store.tenant,
             answer=answer,
             log=log,
-            kv_fingerprint=engine.kv_fingerprint,
+            kv_fingerprint=identity,
             remember=draft.remember,
             is_kept=draft.is_kept,
             lines=draft.prompt.lines,

@@ -9,6 +9,7 @@ While the state is "ok", clients see "recovering" or "degraded" if the engine's 
 import asyncio
 import time
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 from app.domain.storage_health import StorageHealth
@@ -26,6 +27,19 @@ Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed
 """`State`, and two statuses in which the engine exists: its ranks are restarting, or nothing can be stored."""
 
 RETRY_AFTER_SECONDS = 2
+MOST_NAMED = 8
+"""Names of models in an error."""
+
+
+def kv_identity(engine: Backend, adapter: str) -> str:
+    """Return the identity of what may change a bit of the KV and the answers of a request. adapter: empty for none.
+
+    An adapter that is not loaded has the identity of no request.
+    """
+    if not adapter:
+        return engine.kv_fingerprint
+    digest = engine.adapters[adapter].digest if adapter in engine.adapters else ""
+    return sha256(f"{engine.kv_fingerprint} {digest}".encode()).hexdigest()[: len(engine.kv_fingerprint)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,19 +168,31 @@ class EngineHost:
             case _:
                 raise NotReadyError("The server is stopping")
 
+    def adapter_of(self, name: str) -> str:
+        """Return the adapter that a client's `name` of a model stands for; empty for a model itself.
+
+        Raise as `require`.
+        """
+        engine, model = self.require(name), self.aliases.model(name)
+        return model if model in engine.adapters else ""
+
     def find(self, name: str) -> "ServedModel | None":
         """Return the entry of one of several models, by its name or an alias; None if there is none."""
         return self.models.find(self.aliases.model(name)) if self.models is not None else None
 
     def _named(self, default: Backend, name: str) -> Backend:
+        model = self.aliases.model(name)
         if self.models is None:
-            if self.aliases.model(name) == default.model_name:
+            if model == default.model_name or model in default.adapters:
                 return default
-            known = repr(default.model_name)
+            served = [default.model_name, *default.adapters]
         else:
-            if (model := self.find(name)) is not None:
-                return model.backend
-            known = ", ".join(repr(each.name) for each in self.models)
+            if (entry := self.models.find(model)) is not None:
+                return entry.backend
+            served = [each.name for each in self.models]
+        more = f" and {len(served) - MOST_NAMED} more" if len(served) > MOST_NAMED else ""
         raise NotFoundError(
-            f"The model {name!r} does not exist; this server has {known}", param="model", code="model_not_found"
+            f"The model {name!r} does not exist; this server has {', '.join(map(repr, served[:MOST_NAMED]))}{more}",
+            param="model",
+            code="model_not_found",
         )

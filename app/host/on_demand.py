@@ -1,6 +1,7 @@
 """One of several models as the rest of the server sees it: an engine that is loaded when a request comes."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 
 from app.host.backend import GenerationStream, PromptFormat, TextTokenizer
@@ -10,10 +11,12 @@ from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.errors import NotFoundError, NotReadyError
 from engine.api.generate_request import GenerateRequest
+from engine.api.promise import PromiseReport, PromiseRequest
 from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
 from engine.intake.prefix_keys import TenantSalts
 from engine.loop.stats import EngineStats
+from models.adapters.adapter import Adapter
 
 
 class OnDemandModel:
@@ -30,6 +33,8 @@ class OnDemandModel:
         self._salts = salts
         self.model_name = model.name
         self.prefixes = OnDemandPrefixes(model)
+        # A folder of adapters is refused on a server that has several models.
+        self.adapters: Mapping[str, Adapter] = {}
         self.is_broken = False
         # One model that fails ends no other's answers, so the server continues.
         self.gave_up = asyncio.Event()
@@ -175,3 +180,18 @@ class OnDemandPrefixes:
         if self._model.engine is None:
             return [None] * len(prefixes)
         return await self._model.engine.prefixes.places(prefixes, tenant=tenant)
+
+    async def promise(
+        self, token_ids: Sequence[int], wanted: PromiseRequest, *, tenant: str, patience: float
+    ) -> PromiseReport:
+        """See PrefixTiers. Nothing new is promised while the model is not in memory; earlier promises hold."""
+        if self._model.engine is None:
+            until = time.time() + wanted.seconds
+            return PromiseReport(0, wanted.num_tokens, wanted.seconds, until, "disk_away")
+        return await self._model.engine.prefixes.promise(token_ids, wanted, tenant=tenant, patience=patience)
+
+    async def release(self, token_ids: Sequence[int], *, num_shared: int, tenant: str) -> bool:
+        """See PrefixTiers. Promises of a model that is not in memory end with their time."""
+        if self._model.engine is None:
+            return False
+        return await self._model.engine.prefixes.release(token_ids, num_shared=num_shared, tenant=tenant)

@@ -133,15 +133,18 @@ class CacheDiagnostics:
         messages: Sequence[Message],
         ids: Sequence[int],
         thinking: ThinkingMode | None,
+        *,
+        adapter: str = "",
     ) -> PromptDigest:
         """Digest a tenant's prompt.
 
         offer: all tools, even if the choice keeps them out of the prompt.
         messages: those of the prompt, the system prompt first.
         thinking: the mode; None leaves it to the model.
+        adapter: as in `GenerateRequest`.
         """
         salt = engine.tenant_salt(tenant)
-        model = f"{engine.model_name}\0{engine.kv_fingerprint}"
+        model = f"{adapter or engine.model_name}\0{engine.kv_fingerprint}"
         return await apart_if(
             size_of(messages) >= LONG_TEXT, lambda: self._digest(salt, (model, thinking or ""), offer, messages, ids)
         )

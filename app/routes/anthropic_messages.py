@@ -28,13 +28,14 @@ async def messages(request: Request, fields: MessagesRequest) -> Response:
     """Generate the next message of a conversation."""
     services = services_of(request)
     engine = services.model.host.require(fields.model)
+    adapter = services.model.host.adapter_of(fields.model)
     offer, tools = fields.offer, engine.chat_format.tools
     free = fields.sampling_params(engine.sampling_defaults)
     params = offer.applied(free, tools)
     prompt = await _prompt(request, engine, fields)
     head: MessageHead = {
         "id": new_id("msg"),
-        "model": engine.model_name,
+        "model": adapter or engine.model_name,
         "prompt_tokens": len(prompt.ids),
         "max_tokens": fields.max_tokens,
         "request_id": request.state.request_id,
@@ -42,11 +43,19 @@ async def messages(request: Request, fields: MessagesRequest) -> Response:
         "lines": prompt.lines,
     }
     if fields.diagnostics is not None:
-        head["diagnostics"] = await _diagnostics(request, engine, fields, head["id"], prompt)
+        head["diagnostics"] = await _diagnostics(request, engine, fields, head["id"], prompt, adapter)
     shape, followed = MessageShape(**head), None
     remember: Remember | None = partial(services.model.prompts.remember, engine, prompt)
     if offer.is_made and fields.searches:
-        asked = Asked(gate_of(request), engine, services.model.prompts, fields, free, request.state.request_id)
+        asked = Asked(
+            gate=gate_of(request),
+            engine=engine,
+            prompts=services.model.prompts,
+            fields=fields,
+            params=free,
+            request_id=request.state.request_id,
+            adapter=adapter,
+        )
         # A later round may call a tool that this answer has yet to find.
         may_call = [*offer.known_functions, *fields.catalog]
         shape = SearchShape(partial(tools.parser, parallel=offer.parallel, tools=may_call), fields.searches, **head)
@@ -63,18 +72,26 @@ async def messages(request: Request, fields: MessagesRequest) -> Response:
         prompt=prompt.ids,
         params=params,
         remember=remember,
+        adapter=adapter,
         followed=followed,
     )
     return _named(request, response)
 
 
 async def _diagnostics(
-    request: Request, engine: Backend, fields: MessagesRequest, message_id: str, prompt: WholePrompt
+    request: Request,
+    engine: Backend,
+    fields: MessagesRequest,
+    message_id: str,
+    prompt: WholePrompt,
+    adapter: str,
 ) -> dict[str, Any] | None:
     """Record the prompt of a message, and return how it diverges from that of the message that `fields` name."""
     diagnostics, tenant = services_of(request).model.diagnostics, gate_of(request).tenant
     thinking = fields.thinking_mode(engine)
-    digest = await diagnostics.digest(engine, tenant, fields.offer, fields.turns(), prompt.ids, thinking)
+    digest = await diagnostics.digest(
+        engine, tenant, fields.offer, fields.turns(), prompt.ids, thinking, adapter=adapter
+    )
     diagnostics.keep(engine, tenant, message_id, digest)
     earlier = fields.diagnostics.previous_message_id if fields.diagnostics is not None else None
     return None if earlier is None else diagnostics_json(await diagnostics.compare(engine, tenant, earlier, digest))

@@ -1,4 +1,6 @@
-"""GET /v1/models: the models and their aliases, with the fields of OpenAI's, vLLM's, Anthropic's and llama.cpp's APIs.
+"""GET /v1/models: the models, their adapters and aliases.
+
+The fields are those of OpenAI's, vLLM's, Anthropic's and llama.cpp's APIs.
 
 POST /models/load and /models/unload of llama.cpp's API for a server that has several.
 """
@@ -26,14 +28,14 @@ STATUS: Final[Mapping[ModelState, str]] = MappingProxyType(
 
 
 def _model(host: EngineHost, engine: Backend, name: str) -> dict[str, Any]:
-    """Describe a model under its own name or under an alias."""
-    is_alias = name != engine.model_name
+    """Describe a model or an adapter under its own name or under an alias."""
+    adapter = host.adapter_of(name)
     entry = host.models.find(engine.model_name) if host.models is not None else None
     window = engine.max_model_len if entry is None or entry.facts is not None else None
     openai = {"id": name, "object": "model", "created": host.ready_at, "owned_by": "ebb"}
     vllm = {
-        "root": engine.model_name,
-        "parent": engine.model_name if is_alias else None,
+        "root": adapter or engine.model_name,
+        "parent": engine.model_name if name != engine.model_name else None,
         "max_model_len": window,
     }
     anthropic = {
@@ -60,21 +62,23 @@ def _status(model: ServedModel | None) -> dict[str, Any]:
 
 
 async def list_models(request: Request) -> Response:
-    """List the models and their aliases, the default model first."""
+    """List the models, their adapters, and the aliases of both, the default model first."""
     host = server_services(request).model.host
     default = host.require()
     engines = [default] if host.models is None else [each.backend for each in host.models]
-    data = [
-        _model(host, engine, name)
-        for engine in engines
-        for name in (engine.model_name, *host.aliases.names_of(engine.model_name))
-    ]
+    data = [_model(host, engine, name) for engine in engines for name in _names(host, engine)]
     page = {"has_more": False, "first_id": data[0]["id"], "last_id": data[-1]["id"]}
     return JSONResponse({"object": "list", "data": data, **page})
 
 
+def _names(host: EngineHost, engine: Backend) -> list[str]:
+    """List the names of a model, of its adapters, and then their aliases."""
+    served = [engine.model_name, *engine.adapters]
+    return [*served, *(alias for name in served for alias in host.aliases.names_of(name))]
+
+
 async def get_model(request: Request) -> Response:
-    """Return a model by its name or by an alias."""
+    """Return a model or an adapter by its name or by an alias."""
     host = server_services(request).model.host
     name = request.path_params["name"]
     return JSONResponse(_model(host, host.require(name), name))

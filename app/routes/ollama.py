@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.ollama.model_card import NEVER, CardFacts, ModelCard
-from app.apis.ollama.model_name import tagged_model
+from app.apis.ollama.model_name import adapter_of_tagged, tagged_model
 from app.apis.ollama.request import OllamaRequest
 from app.apis.ollama.serializer import OllamaChatShape, OllamaTextShape, OllamaToolShape
 from app.apis.ollama.show_schema import OllamaShowRequest
@@ -43,6 +43,7 @@ async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     services = services_of(request)
     host = services.model.host
     engine = tagged_model(host, fields.model)
+    adapter = adapter_of_tagged(host, fields.model)
     if not fields.messages:
         return await without_prompt(host, fields, OllamaChatShape(fields.model))
     thinking, tools, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
@@ -59,7 +60,9 @@ async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     if offer.is_made:
         remember = partial(remember, as_message=partial(offer.as_message, tools, only_complete=True))
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
-    response = await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
+    response = await answer(
+        request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember, adapter=adapter
+    )
     keep_alive(host, fields.model, fields.keep_alive)
     return response
 
@@ -68,6 +71,7 @@ async def generate(request: Request, fields: OllamaGenerateRequest) -> Response:
     """Answer one prompt, streamed by default."""
     host = services_of(request).model.host
     engine = tagged_model(host, fields.model)
+    adapter = adapter_of_tagged(host, fields.model)
     fields.check_raw()
     if not fields.prompt:
         return await without_prompt(host, fields, OllamaTextShape(fields.model))
@@ -78,7 +82,9 @@ async def generate(request: Request, fields: OllamaGenerateRequest) -> Response:
     ids, lines, remember = await _prompt(request, engine, fields, thinking)
     shape = shape_of(lines=lines)
     params = fields.sampling_params(engine.sampling_defaults)
-    response = await answer(request, engine, fields, shape, prompt=ids, params=params, remember=remember)
+    response = await answer(
+        request, engine, fields, shape, prompt=ids, params=params, remember=remember, adapter=adapter
+    )
     keep_alive(host, fields.model, fields.keep_alive)
     return response
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.apis.ollama.embed_schema import OllamaEmbeddingsRequest, OllamaEmbedRequest
-from app.apis.ollama.model_name import tagged_model
+from app.apis.ollama.model_name import adapter_of_tagged, tagged_model
 from app.http.operation import Operation
 from app.prompts.tokenization import apart_if
 from app.routes.kept_models import keep_alive
@@ -18,10 +18,12 @@ async def embed_texts(request: Request, fields: OllamaEmbedRequest) -> Response:
     """Embed one or several texts with the model's final hidden states."""
     started, host = time.perf_counter(), services_of(request).model.host
     engine = tagged_model(host, fields.model)
+    adapter = adapter_of_tagged(host, fields.model)
     texts, cuts = fields.texts(), fields.truncate is not False
-    embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts) if texts else NOTHING
+    embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts, adapter=adapter) if texts else NOTHING
     keep_alive(host, fields.model, fields.keep_alive)
     if texts:
+        embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts, adapter=adapter)
         fields.check_dimensions(embedded.size)
     return await apart_if(len(texts) > FEW_TEXTS, lambda: JSONResponse(fields.body(embedded, started)))
 
@@ -30,8 +32,9 @@ async def embed_prompt(request: Request, fields: OllamaEmbeddingsRequest) -> Res
     """Embed one text, as Ollama's older route."""
     host = services_of(request).model.host
     engine = tagged_model(host, fields.model)
+    adapter = adapter_of_tagged(host, fields.model)
     texts = fields.texts()
-    embedded = await embed(request, engine, texts, fields.urgency(), cuts=True) if texts else NOTHING
+    embedded = await embed(request, engine, texts, fields.urgency(), cuts=True, adapter=adapter) if texts else NOTHING
     keep_alive(host, fields.model, fields.keep_alive)
     return JSONResponse({"embedding": [value for vector in embedded.vectors for value in vector]})
 

@@ -23,6 +23,7 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
     """Answer a list of messages."""
     services = services_of(request)
     engine = services.model.host.require(fields.model)
+    adapter = services.model.host.adapter_of(fields.model)
     thinking, tools = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
@@ -35,7 +36,7 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
     remember = partial(services.model.prompts.remember, engine, prompt) if ids is prompt.ids else None
     head = ChunkFields.new(
         "chatcmpl",
-        model=engine.model_name,
+        model=adapter or engine.model_name,
         fingerprint=services.model.host.fingerprint_of(engine),
         include_usage=fields.include_usage,
         num_drawn=num_answers,
@@ -52,7 +53,9 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
         shape_of, details=TokenDetails.of(fields, ids), with_reasoning=fields.include_reasoning is not False
     )
     if num_answers == 1:
-        return await answer(request, engine, fields, shape_of(), prompt=ids, params=params, remember=remember)
+        return await answer(
+            request, engine, fields, shape_of(), prompt=ids, params=params, remember=remember, adapter=adapter
+        )
     return await answer_several(
         request,
         engine,
@@ -62,6 +65,7 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
         params=params,
         num_drawn=num_answers,
         remember=remember,
+        adapter=adapter,
     )
 
 

@@ -25,12 +25,13 @@ async def completions(request: Request, fields: CompletionRequest) -> Response:
     """Continue texts or lists of token ids. In a text, the name of a control token stands for that token."""
     host = services_of(request).model.host
     engine = host.require(fields.model)
+    adapter = host.adapter_of(fields.model)
     params = fields.sampling_params(engine.sampling_defaults)
     num_answers = fields.num_answers(engine.config.scheduler.max_answers)
     num_drawn = fields.num_drawn(engine.config.scheduler.max_answers)
     head = ChunkFields.new(
         "cmpl",
-        model=engine.model_name,
+        model=adapter or engine.model_name,
         fingerprint=host.fingerprint_of(engine),
         include_usage=fields.include_usage,
         num_drawn=num_drawn,
@@ -60,9 +61,16 @@ async def completions(request: Request, fields: CompletionRequest) -> Response:
         for choice in range(num_answers)
     ]
     if len(prompts) * num_drawn == 1:
-        return await answer(request, engine, fields, shapes[0], prompt=prompts[0][1], params=params)
+        return await answer(request, engine, fields, shapes[0], prompt=prompts[0][1], params=params, adapter=adapter)
     return await answer_several(
-        request, engine, fields, shapes, prompts=[ids for _, ids in prompts], params=params, num_drawn=num_drawn
+        request,
+        engine,
+        fields,
+        shapes,
+        prompts=[ids for _, ids in prompts],
+        params=params,
+        num_drawn=num_drawn,
+        adapter=adapter,
     )
 
 

@@ -12,11 +12,13 @@ from app.serving.embedding import FEW_TEXTS, embed
 
 async def embeddings(request: Request, fields: EmbeddingsRequest) -> Response:
     """Embed texts or lists of token ids with the model's final hidden states."""
-    engine = services_of(request).model.host.require(fields.model)
-    embedded = await embed(request, engine, fields.texts(), fields.urgency())
+    host = services_of(request).model.host
+    engine = host.require(fields.model)
+    adapter = host.adapter_of(fields.model)
+    embedded = await embed(request, engine, fields.texts(), fields.urgency(), adapter=adapter)
     fields.check_dimensions(embedded.size)
     is_long = len(embedded.vectors) > FEW_TEXTS
-    return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded, engine.model_name)))
+    return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded, adapter or engine.model_name)))
 
 
 operations = [

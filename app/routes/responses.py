@@ -73,7 +73,11 @@ async def compact_response(request: Request, fields: CompactRequest) -> Response
     compaction = await services.responses.compaction(fields, stop_of(request), ignored_of(request).add)
     request_id: str = request.state.request_id
     asked = GenerateRequest(
-        prompt_token_ids=compaction.prompt.ids, params=compaction.params(), request_id=request_id, is_stored=False
+        prompt_token_ids=compaction.prompt.ids,
+        params=compaction.params(),
+        request_id=request_id,
+        adapter=compaction.adapter,
+        is_stored=False,
     )
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
     [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, SpokenParts())], request_id)

@@ -19,7 +19,7 @@ from functools import partial
 from app.domain.sampling_json import params_from_json
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend, GenerationStream
-from app.host.engine_host import EngineHost
+from app.host.engine_host import EngineHost, kv_identity
 from app.runs.place_log import PlaceLog
 from app.runs.run import PROGRESS_SECONDS, Run
 from app.runs.run_log import RunLog, opening_event
@@ -199,7 +199,7 @@ class Resumption:
     async def _resume(self, engine: Backend, record: RunRecord, run: Run) -> None:
         if run.cancelled and not run.ended.is_set():
             await self._runs.close(run, "cancelled", "abort")
-        if not run.ended.is_set() and (reason := _why_not(engine, record)) is not None:
+        if not run.ended.is_set() and (reason := _why_not(engine, record, run)) is not None:
             await self._give_up(run, reason)
         while not run.ended.is_set():
             try:
@@ -226,6 +226,7 @@ class Resumption:
             params=params,
             request_id=run.id,
             tenant=run.tenant,
+            adapter=_adapter_of(run),
             urgency=Urgency(record.priority, timeout),
             # A copy: the run's own list grows while the engine reads the request.
             produced=tuple(run.token_ids),
@@ -299,9 +300,14 @@ def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:
     )
 
 
-def _why_not(engine: Backend, record: RunRecord) -> str | None:
-    if record.kv_fingerprint != engine.kv_fingerprint:
-        return "the model, or the way it is computed, has changed"
+def _adapter_of(run: Run) -> str:
+    adapter: str = (run.answer.params or {}).get("adapter", "")
+    return adapter
+
+
+def _why_not(engine: Backend, record: RunRecord, run: Run) -> str | None:
+    if record.kv_fingerprint != kv_identity(engine, _adapter_of(run)):
+        return "the model or its adapter, or the way it is computed, has changed"
     if record.fruitless >= MAX_FRUITLESS:
         return f"the server died {MAX_FRUITLESS} times in a row before this answer produced a token"
     if record.deadline is not None and record.deadline <= time.time():

@@ -58,11 +58,18 @@ NOTHING: Final = Embedded([], 0)
 
 
 async def embed(
-    request: Request, engine: Backend, texts: Sequence[Text], urgency: Urgency, *, cuts: bool = False
+    request: Request,
+    engine: Backend,
+    texts: Sequence[Text],
+    urgency: Urgency,
+    *,
+    cuts: bool = False,
+    adapter: str = "",
 ) -> Embedded:
     """Embed `texts` under the tenant's limits. All are aborted if one fails, or if the client leaves.
 
     cuts: a text that is longer than the window is cut at its end. Otherwise such a text is refused.
+    adapter: as in `GenerateRequest`.
 
     Raise the refusal of the engine or of the tenant's limits, with the path of the text, or the error of `failure_of`.
     """
@@ -74,7 +81,7 @@ async def embed(
         prompts = [_cut(engine, ids) for ids in prompts]
     num_tokens = sum(map(len, prompts))
     async with gate.embedding(engine, num_tokens) as queue:
-        call = _Call(engine, queue, urgency, request.state.request_id)
+        call = _Call(engine, queue, urgency, request.state.request_id, adapter)
         paths = [text.path for text in texts]
         outputs = await while_present(request, call.outputs(list(zip(prompts, paths, strict=True))))
     log_embedded(request.state.request_id, outputs)
@@ -108,6 +115,7 @@ class _Call:
     queue: Queue
     urgency: Urgency
     request_id: str
+    adapter: str
 
     async def outputs(self, prompts: Sequence[tuple[list[int], str]]) -> list[RequestOutput]:
         """Embed all prompts, each given with its path. The first failure, or a cancellation, aborts the others."""
@@ -134,7 +142,12 @@ class _Call:
 
     async def _queued(self, ids: list[int], path: str) -> GenerationStream:
         asked = GenerateRequest(
-            prompt_token_ids=ids, params=PARAMS, request_id=self.request_id, urgency=self.urgency, keep_kv=False
+            prompt_token_ids=ids,
+            params=PARAMS,
+            request_id=self.request_id,
+            adapter=self.adapter,
+            urgency=self.urgency,
+            keep_kv=False,
         )
         try:
             return await self.queue(asked)

@@ -63,11 +63,13 @@ async def answer(
     prompt: Sequence[int],
     params: SamplingParams,
     remember: Remember | None = None,
+    adapter: str = "",
     followed: Callable[[GenerationStream], GenerationStream] | None = None,
 ) -> Response:
     """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
 
     remember: called before the client sees the end of the answer, or when it has left.
+    adapter: as in `GenerateRequest`.
     followed: makes the stream of the whole answer from that of its first request; None if there is one request.
 
     Raise the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
@@ -82,6 +84,7 @@ async def answer(
             prompt_token_ids=prompt,
             params=params,
             request_id=request_id,
+            adapter=adapter,
             urgency=fields.urgency(),
             num_marked=round(fields.marked_share * len(prompt)),
             promise=gate_of(request).promise(fields.wanted_promise, len(prompt)),

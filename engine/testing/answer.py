@@ -33,6 +33,7 @@ class ReplayedAnswer(RequestStream):
         super().__init__(request_id, params, abort, before, most_merged=most_merged)
         self.prompt = tuple(request.prompt_token_ids)
         self.tenant = request.tenant
+        self.adapter = request.adapter
         self.urgency = request.urgency
         self.keep_kv = request.keep_kv
         self.is_stored = request.is_stored

@@ -196,6 +196,10 @@ class Worker:
             )
         whole = registry.read_config(ModelFolder(self._config.model.path).config())
         for path in find_adapters(folder):
+            if path.name == self._config.model.name:
+                raise EngineError(
+                    f"--adapters-dir: the adapter {path.name} has the name of the model. Rename its folder."
+                )
             self._progress(f"loading the adapter {path.name}")
             ranks = self._ranks
             fitted = fit_adapter(read_adapter(path), whole, model.stage, self._dtype, rank=ranks.rank, ranks=ranks.size)

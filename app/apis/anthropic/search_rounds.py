@@ -35,11 +35,12 @@ MAX_ROUNDS: Final = 8
 """Number of rounds after which an answer pauses. The client sends it back to continue."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One request of a client, for all rounds of its answer.
 
     params: parameters without the form of a required call.
+    adapter: as in `GenerateRequest`.
     """
 
     gate: TenantGate
@@ -48,6 +49,7 @@ class Asked:
     fields: MessagesRequest
     params: SamplingParams
     request_id: str
+    adapter: str
 
 
 class RoundOutput:
@@ -221,6 +223,7 @@ class SearchingStream:
                 prompt_token_ids=self._prompt.ids,
                 params=params,
                 request_id=asked.request_id,
+                adapter=asked.adapter,
                 urgency=urgency,
                 num_marked=round(fields.marked_share * len(self._prompt.ids)),
                 promise=asked.gate.promise(fields.wanted_promise, len(self._prompt.ids)),

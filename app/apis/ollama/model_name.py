@@ -22,3 +22,8 @@ def untagged(host: EngineHost, name: str) -> str:
     """Return a name as the server knows it: without the tag, unless the tag is part of a model's name."""
     is_whole = host.find(name) is not None if host.models is not None else name == host.require().model_name
     return name if is_whole else name.removesuffix(DEFAULT_TAG)
+
+
+def adapter_of_tagged(host: EngineHost, name: str) -> str:
+    """Return what `EngineHost.adapter_of` returns for `name` with or without the tag, or raise as it does."""
+    return host.adapter_of(untagged(host, name))

@@ -39,12 +39,14 @@ async def answer_several(
     params: SamplingParams,
     num_drawn: int = 1,
     remember: Remember | None = None,
+    adapter: str = "",
 ) -> Response:
     """Queue `num_drawn` answers to each prompt and respond with one stream or one body.
 
     shapes: a serializer for each answer to show, with those of one prompt adjacent. If there are fewer shapes than
         answers, the likeliest answers to each prompt are shown; such requests are not streamed.
     remember: as in `app.serving.request.answer`, called for each answer.
+    adapter: as in `GenerateRequest`.
 
     Raise the engine's or the tenant's refusal of one of the requests, or the error of `failure_of` for one of the
     answers. In that case the others are aborted.
@@ -63,6 +65,7 @@ async def answer_several(
                     prompt_token_ids=prompt,
                     params=params,
                     request_id=request_id,
+                    adapter=adapter,
                     urgency=fields.urgency(),
                     num_answers=num_drawn,
                     num_marked=round(fields.marked_share * len(prompt)),

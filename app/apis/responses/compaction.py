@@ -44,6 +44,7 @@ class Compaction:
     max_tokens: limit of the summary.
     salt: the tenant's secret.
     maker: maker of the prompts that continue the compacted conversation; None if its head is unknown.
+    adapter: as in `GenerateRequest`.
     """
 
     prompt: Prompt
@@ -51,6 +52,7 @@ class Compaction:
     max_tokens: int
     salt: bytes
     maker: PromptMaker | None
+    adapter: str = ""
 
     def params(self) -> SamplingParams:
         """Return the sampling parameters of the summary."""

@@ -150,6 +150,7 @@ class Responses:
         fields = await self._resolved(fields, note)
         _check_fields(fields)
         engine = self._host.require(fields.model)
+        adapter = self._host.adapter_of(fields.model)
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)
@@ -166,13 +167,15 @@ class Responses:
             max_tokens=fields.max_output_tokens,
             stop=never_stop if fields.background else stop,
         )
-        digest, told = await self._compared(engine, parent, fields, asked, made.prompt.ids)
+        digest, told = await self._compared(engine, parent, fields, asked, made.prompt.ids, adapter)
         is_alone = fields.is_prompt_alone
         # Messages after a prompt without an answer are rendered together with its own.
         new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
         is_read = parent.is_new and fields.is_stored and not is_alone
         names = await apart_if(_is_much(asked), lambda: names_of(asked)) if is_read else []
-        record = replace(_record_of(engine, fields, names[-1] if names else None), diagnostics=told)
+        record = replace(
+            _record_of(adapter or engine.model_name, fields, names[-1] if names else None), diagnostics=told
+        )
         draft = TurnDraft(
             conversation=parent.conversation,
             question=new[-1],
@@ -191,6 +194,7 @@ class Responses:
             remember=None if is_alone else made.remember,
             tool_use=_may_call(tools, offer) if offer.is_made else None,
             progress_every=0.0 if fields.shows_progress else None,
+            adapter=adapter,
         )
         prefix = await stored_prefix(self._store, asked, names) if len(names) > 1 else None
         run = await self._start(engine, draft, prefix, rename=fields.client_field)
@@ -223,11 +227,12 @@ class Responses:
         fields: ResponseRequest,
         asked: Sequence[Message],
         ids: Sequence[int],
+        adapter: str,
     ) -> tuple[PromptDigest, dict[str, Any] | None]:
         """Digest a prompt, and compare it with that of the response that the request names, if it names one."""
         tenant, messages = self._gate.tenant, await self._prompts.messages(engine, parent, fields, asked)
         digest = await self._diagnostics.digest(
-            engine, tenant, fields.offer, messages, ids, thinking_of(engine, fields)
+            engine, tenant, fields.offer, messages, ids, thinking_of(engine, fields), adapter=adapter
         )
         if (earlier := fields.compared_id) is None:
             return digest, None
@@ -261,6 +266,7 @@ class Responses:
             raise InvalidRequestError("input or previous_response_id is required", param="input")
         fields = await self._resolved(asking_for_summary(request), note)
         engine = self._host.require(request.model)
+        adapter = self._host.adapter_of(request.model)
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)
@@ -274,7 +280,8 @@ class Responses:
         )
         kept = kept_messages([*parent.path, *asked[:-1]])
         maker = None if made.is_headed else self._prompts.maker(engine, parent, fields)
-        return Compaction(made.prompt, kept, room, engine.tenant_salt(self._gate.tenant), maker)
+        salt = engine.tenant_salt(self._gate.tenant)
+        return Compaction(prompt=made.prompt, kept=kept, max_tokens=room, salt=salt, maker=maker, adapter=adapter)
 
     async def get(self, response_id: str) -> StoredResponse:
         """Return a response. Raise NotFoundError."""
@@ -407,10 +414,10 @@ class Responses:
         return [each for each in await self._store.messages.path(message_id) if not each.is_prompt_alone]
 
 
-def _record_of(engine: Backend, fields: ResponseRequest, input_name: str | None) -> ResponseRecord:
+def _record_of(model: str, fields: ResponseRequest, input_name: str | None) -> ResponseRecord:
     """Return the stored fields of a request, without its messages. input_name: as in `ResponseRecord`."""
     return ResponseRecord(
-        model=engine.model_name,
+        model=model,
         background=bool(fields.background),
         instructions=fields.instructions,
         previous_response_id=fields.previous_response_id,

@@ -40,6 +40,13 @@ class PlaceSettings:
         default_text="none",
         default_factory=dict,
     )
+    adapters_dir: Path | None = setting(
+        None,
+        any_path,
+        "DIR",
+        "a folder with a folder per [LoRA adapter](guides/adapters.md), whose name is that of a model for clients",
+        default_text="none",
+    )
     state_dir: Path = setting(
         MISSING,
         any_path,

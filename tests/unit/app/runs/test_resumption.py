@@ -26,6 +26,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS
+from models.adapters.adapter import Adapter
 from tests.unit.app.conversations.test_title_maker import TITLE, TitleOrWords
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
@@ -140,6 +141,23 @@ async def test_run_of_other_model_ends_incomplete_with_its_text(path: Path) -> N
     assert (answer.status, answer.content) == ("incomplete", " w0 w1 w2 w3")
     async with process(path) as third:
         assert third.services.records.runs.get(run.id, "local") is None
+
+
+@pytest.mark.parametrize("digest", ["a", "b"])
+async def test_answer_of_adapter_continues_by_the_same_content_only(path: Path, digest: str) -> None:
+    async with process(path, ReplayEngine(adapters=[Adapter("poet", "a", True)])) as first:
+        first.engine.hold()
+        fields = parse_object(ResponseRequest, {"model": "poet", "input": "one"})
+        _, run = await first.services.responses.create(fields)
+        first.engine.allow(3)
+        await first.engine.until_produced(first.engine.requests[-1], 3)
+        await first.services.model.host.stop(0)
+        await run.ended.wait()
+    async with process(path, ReplayEngine(adapters=[Adapter("poet", digest, True)]), ready=False) as second:
+        second.ready()
+        answer = await end_of(second.run(run.id))
+        begun = [each.adapter for each in second.engine.requests]
+    assert (answer.status, begun) == (("complete", ["poet"]) if digest == "a" else ("incomplete", []))
 
 
 def after_kill(path: Path) -> Path:

@@ -214,7 +214,7 @@ class RemoteEngine:
         """
         ids = [*request.prompt_token_ids, *request.produced]
         adapter = self.adapters.get(request.adapter)
-        names = await self.names.of(ids, request.tenant, "" if adapter is None else adapter.kv_digest)
+        names = await self.names.of(ids, request.tenant, adapter, len(request.prompt_token_ids))
         links = await self._serving(answers[0])
         request = answers[0].in_time(request)
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None

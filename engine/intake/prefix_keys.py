@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from cache_tiers.owners.owners import PUBLIC, Owners
 from engine.api.errors import EngineError
 from engine.api.stored_tokens import Trail
 from engine.request.public_prefix import PublicPrefix
+from models.adapters.adapter import Adapter
 
 
 class TenantSalts:
@@ -127,7 +128,7 @@ class PrefixKeys:
     salts: salts of the tenants.
     public_ids: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a prompt belong to.
-    adapters: digests of the adapters that change K or V.
+    adapters: adapters that may compute blocks.
     """
 
     def __init__(
@@ -136,26 +137,58 @@ class PrefixKeys:
         salts: TenantSalts,
         public_ids: Sequence[int] = (),
         owners: Owners | None = None,
-        adapters: Collection[str] = (),
+        adapters: Collection[Adapter] = (),
     ) -> None:
         self.namespace = namespace
-        self._adapters = frozenset(adapters)
+        self._adapters = [each for each in adapters if each.changes_kv]
         self._salts = salts
         self._owners = owners if owners is not None else Owners()
         common = replace(namespace, tenant_salt=salts.public_salt)
         self._owners.note(common.owner, PUBLIC)
         self.public = PublicPrefix.of(public_ids, common) if public_ids else None
         self._adapted_public = {
-            each: PublicPrefix.of(public_ids, replace(common, adapter=each)) for each in self._adapters if public_ids
+            each.digest: PublicPrefix.of(public_ids, replace(common, adapter=each.digest))
+            for each in self._adapters
+            if public_ids
         }
 
-    def of(self, token_ids: Sequence[int], tenant: str, adapter: str = "") -> list[BlockKey]:
+    def of(
+        self, token_ids: Sequence[int], tenant: str, adapter: Adapter | None = None, num_prompt: int | None = None
+    ) -> list[BlockKey]:
         """Return the keys of the full blocks of a tenant's prompt that begins with these tokens.
 
-        adapter: see `root`.
+        adapter: the one that computes them; None for the base model.
+        num_prompt: number of tokens of the prompt, which an answer may follow; None for all.
         """
-        public = self.public_part(token_ids, adapter)
-        return self.extend(self.root(tenant, public, adapter), public, token_ids)
+        first = adapter.first(token_ids[:num_prompt]) if adapter is not None else None
+        public, root = self.start(token_ids, tenant, adapter, first)
+        return self.extend(root, public, token_ids)
+
+    def start(
+        self, token_ids: Sequence[int], tenant: str, adapter: Adapter | None = None, first: int | None = None
+    ) -> tuple[PublicPrefix | None, BlockKey]:
+        """Return the blocks that others may share, if there are any, and the parent of the first block after them.
+
+        adapter, first: the adapter, and the position of the first token that it changes; None for the base model. The
+            blocks before an activated adapter's first token are those of the base model.
+        """
+        if adapter is None or first is None or not adapter.changes_kv:
+            public = self.public_part(token_ids)
+            return public, self.root(tenant, public)
+        if not adapter.invocation:
+            public = self.public_part(token_ids, adapter.digest)
+            return public, self.root(tenant, public, adapter.digest)
+        size = self.namespace.block_size
+        before = token_ids[: first // size * size]
+        public, base_root = self.start(before, tenant)
+        keys = self.extend(base_root, public, before)
+        # Equal tokens in the first adapted block may be adapted from different places on: from an invocation that ends
+        # behind the block, or from one within it.
+        adapted = self.root(tenant, None, f"{adapter.digest} from {first % size}")
+        if not keys:
+            return None, own_root(base_root, adapted)
+        top = public.root_key if public is not None else base_root
+        return PublicPrefix(tuple(before), top, tuple(keys)), own_root(keys[-1], adapted)
 
     def public_part(self, token_ids: Sequence[int], adapter: str = "") -> PublicPrefix | None:
         """Return the public prefix if the tokens begin with it, else None. adapter: see `root`."""
@@ -165,7 +198,7 @@ class PrefixKeys:
     def root(self, tenant: str, public: PublicPrefix | None, adapter: str = "") -> BlockKey:
         """Return the parent key of the first block that is the tenant's own, after `public` if there is one.
 
-        adapter: `Adapter.kv_digest` of the adapter that computes the blocks; empty for the base model.
+        adapter: digest of the adapter that computes the blocks; empty for the base model.
         """
         namespace = replace(self.namespace, tenant_salt=self._salts.salt(tenant), adapter=adapter)
         root = namespace.root()
@@ -191,21 +224,22 @@ class PrefixKeys:
         An adapter may have computed any part of a trail, so the keys under each adapter are among them.
         """
         # Branches of one conversation share a prefix, so the same key may occur in several trails.
-        adapters = ("", *sorted(self._adapters))
-        return list(
-            dict.fromkeys(
-                key for trail in trails for adapter in adapters for key in self.of_trail(trail, tenant, adapter)
-            )
-        )
+        return list(dict.fromkeys(key for trail in trails for key in self._of_trail(trail, tenant)))
 
-    def of_trail(self, trail: Trail, tenant: str, adapter: str = "") -> list[BlockKey]:
+    def _of_trail(self, trail: Trail, tenant: str) -> Iterator[BlockKey]:
+        yield from self.of_trail(trail, *self.start(trail.token_ids, tenant))
+        for adapter in self._adapters:
+            # Each question of a chat may have activated the adapter.
+            places = adapter.occurrences(trail.token_ids) if adapter.invocation else (0,)
+            for first in places:
+                yield from self.of_trail(trail, *self.start(trail.token_ids, tenant, adapter, first))
+
+    def of_trail(self, trail: Trail, public: PublicPrefix | None, root: BlockKey) -> list[BlockKey]:
         """Return the keys of the full and then of the partly filled blocks that only this trail of a tenant uses.
 
-        adapter: see `root`.
+        public, root: see `start`.
         """
         size, ids = self.namespace.block_size, trail.token_ids
-        public = self.public_part(ids, adapter)
-        root = self.root(tenant, public, adapter)
         full = self.extend(root, public, ids)
         first = len(public.keys) if public is not None else 0
         partials = [

@@ -95,8 +95,7 @@ class Processor:
         self.limits = limits
         self.salts = salts
         self.adapters = {each.name: each for each in adapters}
-        changing = [each.digest for each in adapters if each.changes_kv]
-        self.keys = PrefixKeys(namespace, salts, public if prefix_cache else (), owners, changing)
+        self.keys = PrefixKeys(namespace, salts, public if prefix_cache else (), owners, adapters)
         self._prefix_cache = prefix_cache
         self._clock = clock
         self._queue_policy = queue_policy
@@ -122,7 +121,7 @@ class Processor:
         Raise InvalidRequestError with the field: "prompt", "max_tokens", "temperature", "priority", ...
         """
         prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
-        adapter = self._adapter(request.adapter)
+        adapter = self._adapter(request.adapter, prompt)
         prepared = self._prepared_for(prompt)
         if prepared is None:
             self._check_prompt(prompt, is_all=params.pooling is not None)
@@ -131,7 +130,7 @@ class Processor:
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         check_something_may_come(sampling)
-        public, root = self._root(prompt, request)
+        public, root = self._start(prompt, request.tenant, adapter)
         # An embedding reads what other requests cached, but its own text is rarely sent again.
         keeps_kv = request.keep_kv and params.pooling is None
         if params.prompt_logprobs is not None or sampling.pooling == "mean":
@@ -150,7 +149,7 @@ class Processor:
             root_key=root,
             block_keys=keys,
             arrival=now,
-            adapter=AdapterUse(adapter.name) if adapter is not None else None,
+            adapter=adapter,
             priority=urgency.priority,
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
@@ -174,21 +173,26 @@ class Processor:
         """
         prompt = tuple(request.prompt_token_ids)
         self._check_prompt(prompt, is_all=request.params.pooling is not None)
-        public, root = self._root(prompt, request)
+        public, root = self._start(prompt, request.tenant, self._adapter(request.adapter, prompt))
         self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
 
-    def _adapter(self, name: str) -> Adapter | None:
-        """Return the adapter `name`; None for the base model. Raise InvalidRequestError if there is none."""
+    def _adapter(self, name: str, prompt: Sequence[int]) -> AdapterUse | None:
+        """Return the use of the adapter `name` for a prompt; None if it computes none of its tokens.
+
+        Raise InvalidRequestError if there is no such adapter.
+        """
         if name and name not in self.adapters:
             raise InvalidRequestError(f"there is no adapter {name!r}", param="model")
-        return self.adapters[name] if name else None
+        first = self.adapters[name].first(prompt) if name else None
+        return None if first is None else AdapterUse(name, first)
 
-    def _root(self, prompt: tuple[int, ...], request: GenerateRequest) -> tuple[PublicPrefix | None, BlockKey]:
-        """Return the public prefix of the prompt, if it has one, and the parent of the first block after it."""
-        adapter = self._adapter(request.adapter)
-        digest = adapter.kv_digest if adapter is not None else ""
-        public = self.keys.public_part(prompt, digest)
-        return public, self.keys.root(request.tenant, public, digest)
+    def _start(
+        self, prompt: Sequence[int], tenant: str, adapter: AdapterUse | None
+    ) -> tuple[PublicPrefix | None, BlockKey]:
+        """Return what `PrefixKeys.start` returns for a prompt."""
+        if adapter is None:
+            return self.keys.start(prompt, tenant)
+        return self.keys.start(prompt, tenant, self.adapters[adapter.name], adapter.first)
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""
@@ -225,7 +229,9 @@ class Processor:
 
     def keys_of_chain(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
         """Return the keys of all blocks of these tokens, including a partly filled last one. No side effects."""
-        return self.keys.of_trail(Trail(token_ids, ends=(len(token_ids),)), tenant) if self._prefix_cache else []
+        if not self._prefix_cache:
+            return []
+        return self.keys.of_trail(Trail(token_ids, ends=(len(token_ids),)), *self.keys.start(token_ids, tenant))
 
     def _prepared_for(self, prompt: tuple[int, ...]) -> _Prepared | None:
         # Another thread may append during the search, hence the copy.

@@ -199,8 +199,23 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         vocab_size=model.vocab_size,
         namespace=namespace,
         owners=owners,
-        adapters=model.adapters,
+        adapters=_checked(model.adapters, tokenizer),
     )
+
+
+def _checked(adapters: tuple[Adapter, ...], tokenizer: TextTokenizer) -> tuple[Adapter, ...]:
+    """Return `adapters`. Raise EngineError if a text that users write could activate one.
+
+    Texts have no control tokens. Only the template writes those.
+    """
+    control = frozenset(tokenizer.control_tokens.values())
+    for each in adapters:
+        if each.invocation and control.isdisjoint(each.invocation):
+            raise EngineError(
+                f"--adapters-dir: the alora_invocation_tokens of {each.name} have no control token, so that any text "
+                "could activate the adapter. Train it with a control token of the template."
+            )
+    return adapters
 
 
 def _pooling(config: EngineConfig) -> Pooling:

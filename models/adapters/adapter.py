@@ -1,5 +1,6 @@
 """Identity of an adapter, as every part above the model knows it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -10,13 +11,26 @@ class Adapter:
     name: the name by which clients request it.
     digest: SHA-256 in hex over everything that its numbers depend on, whatever its name or folder.
     changes_kv: whether K or V of a token may differ from the base model's.
+    invocation: token ids that activate the adapter (aLoRA): it changes the tokens from the beginning of their last
+        occurrence in the prompt on. Empty for an adapter that changes all tokens.
     """
 
     name: str
     digest: str
     changes_kv: bool
+    invocation: tuple[int, ...] = ()
 
-    @property
-    def kv_digest(self) -> str:
-        """Digest that block keys need: empty if the adapter leaves K and V alone, so that it shares the base's."""
-        return self.digest if self.changes_kv else ""
+    def first(self, prompt: Sequence[int]) -> int | None:
+        """Return the position of the first token of a prompt that the adapter changes; None if it changes none."""
+        if not self.invocation:
+            return 0
+        return next(self.occurrences(prompt), None)
+
+    def occurrences(self, token_ids: Sequence[int]) -> Iterator[int]:
+        """Yield the positions of the invocation, the last one first."""
+        ids, size = tuple(token_ids), len(self.invocation)
+        at = len(ids) - size
+        while at >= 0:
+            if ids[at] == self.invocation[0] and ids[at : at + size] == self.invocation:
+                yield at
+            at -= 1

@@ -45,12 +45,13 @@ class StoredAdapter:
     """An adapter as its files have it.
 
     name: name of its folder.
-    digest: as in `Adapter`.
+    digest, invocation: as in `Adapter`.
     """
 
     name: str
     digest: str
     changes: Sequence[StoredChange]
+    invocation: tuple[int, ...] = ()
 
 
 def find_adapters(folder: Path) -> list[Path]:
@@ -96,11 +97,11 @@ def read_adapter(path: Path) -> StoredAdapter:
             shapes = {part: list(tensor.shape) for part, tensor in pair.items()}
             raise WeightsError(f"{file}: lora_A and lora_B of {module} do not fit each other: {shapes}")
         changes.append(StoredChange(module, pair["A"], pair["B"], config.factor(module, len(pair["A"]))))
-    return StoredAdapter(path.name, _digest(changes), changes)
+    return StoredAdapter(path.name, _digest(changes, config.invocation), changes, config.invocation)
 
 
-def _digest(changes: Sequence[StoredChange]) -> str:
-    digest = hashlib.sha256(b"ebb-adapter")
+def _digest(changes: Sequence[StoredChange], invocation: tuple[int, ...]) -> str:
+    digest = hashlib.sha256(b"ebb-adapter" + json.dumps(invocation).encode())
     for change in changes:
         about = [change.module, change.factor.hex()]
         about += [str(value) for each in (change.a, change.b) for value in (each.dtype, list(each.shape))]

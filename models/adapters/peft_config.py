@@ -18,6 +18,7 @@ CONFIG_FILE: Final = "adapter_config.json"
 MOST_PATTERNS: Final = 1024
 """Entries of `alpha_pattern`."""
 LONGEST_PATTERN: Final = 256
+LONGEST_INVOCATION: Final = 256
 MOST_REPEATS: Final = 2
 """Repeats in a pattern, since the time of a match grows with the length of the name to their power."""
 
@@ -25,7 +26,6 @@ _REPEAT: Final = re.compile(r"[*+?{]")
 _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
 
 _REFUSED: Final[Mapping[str, str]] = {
-    "alora_invocation_tokens": "adapters that are activated by tokens are not supported yet",
     "arrow_config": "routing between adapters is not supported",
     "bias": "biases cannot be adapted",
     "fan_in_fan_out": "transposed matrices are not supported",
@@ -54,11 +54,13 @@ class PeftConfig:
     alpha: numerator of the factor.
     alphas: numerators of the matrices whose names match a pattern, in the order of the patterns.
     has_root: whether the rank's square root divides, instead of the rank (rsLoRA).
+    invocation: as in `Adapter`.
     """
 
     alpha: float
     alphas: tuple[tuple[re.Pattern[str], float], ...]
     has_root: bool
+    invocation: tuple[int, ...]
 
     def factor(self, module: str, rank: int) -> float:
         """Return the factor of what a matrix of `rank` adds to the product of `module`, the name of a projection."""
@@ -98,7 +100,18 @@ def read_peft_config(folder: Path) -> PeftConfig:
         alpha=_number(file, "lora_alpha", raw.get("lora_alpha")),
         alphas=tuple((_pattern(file, key), _number(file, "alpha_pattern", value)) for key, value in patterns.items()),
         has_root=raw.get("use_rslora") is True,
+        invocation=_invocation(file, raw.get("alora_invocation_tokens")),
     )
+
+
+def _invocation(file: Path, value: Any) -> tuple[int, ...]:
+    ids = [] if value is None else value
+    is_list = isinstance(ids, list) and len(ids) <= LONGEST_INVOCATION
+    if not is_list or not all(type(id_) is int and id_ >= 0 for id_ in ids):
+        raise UnsupportedModelError(
+            f"{file}: alora_invocation_tokens {_short(value)} is not a list of at most {LONGEST_INVOCATION} token ids"
+        )
+    return tuple(ids)
 
 
 def _number(file: Path, key: str, value: Any) -> float:

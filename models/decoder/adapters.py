@@ -72,7 +72,7 @@ def fit_adapter(
             a = a.chunk(ranks, dim=1)[rank] if slot.endswith(BY_COLUMNS) else a
             fitted = LowRank(a.to(dtype).contiguous(), b.to(dtype).contiguous(), change.factor)
             layers[index - stage.layers.start][name] = fitted
-    return DecoderAdapter(Adapter(stored.name, stored.digest, changes_kv), layers)
+    return DecoderAdapter(Adapter(stored.name, stored.digest, changes_kv, stored.invocation), layers)
 
 
 def _checked(stored: StoredAdapter, module: str, matrix: torch.Tensor, dim: int, size: int) -> torch.Tensor:

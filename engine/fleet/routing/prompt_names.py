@@ -9,6 +9,7 @@ from engine.api.stored_tokens import Trail
 from engine.fleet.wire.messages import ReplicaFacts
 from engine.fleet.wire.report import name_of
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
+from models.adapters.adapter import Adapter
 
 LONG_PROMPT: Final = 8192
 """Prompt length in tokens from which hashing takes about a millisecond."""
@@ -28,21 +29,22 @@ class PromptNames:
     def learn(self, facts: ReplicaFacts) -> None:
         """Take the namespace of the replicas, which all of them share."""
         if self._keys is None:
-            changing = [each.digest for each in facts.adapters if each.changes_kv]
-            self._keys = PrefixKeys(facts.namespace, self._salts, facts.public_ids, adapters=changing)
+            self._keys = PrefixKeys(facts.namespace, self._salts, facts.public_ids, adapters=facts.adapters)
 
-    async def of(self, token_ids: Sequence[int], tenant: str, adapter: str = "") -> list[int]:
+    async def of(
+        self, token_ids: Sequence[int], tenant: str, adapter: Adapter | None = None, num_prompt: int | None = None
+    ) -> list[int]:
         """Return the names of the prefixes of a tenant's prompt, by their number of blocks.
 
         A long prompt is hashed on another thread.
 
-        adapter: see `PrefixKeys.root`.
+        adapter, num_prompt: as for `PrefixKeys.of`.
         """
         if self._keys is None or not self._has_prefixes:
             return []
         if len(token_ids) < LONG_PROMPT:
-            return _names(self._keys, token_ids, tenant, adapter)
-        return await asyncio.to_thread(_names, self._keys, token_ids, tenant, adapter)
+            return _named(self._keys.of(token_ids, tenant, adapter, num_prompt))
+        return _named(await asyncio.to_thread(self._keys.of, token_ids, tenant, adapter, num_prompt))
 
     async def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Return the keys of the blocks that only these trails of a tenant use. A replica must have served before."""
@@ -50,5 +52,5 @@ class PromptNames:
         return await asyncio.to_thread(self._keys.of_trails, trails, tenant)
 
 
-def _names(keys: PrefixKeys, token_ids: Sequence[int], tenant: str, adapter: str) -> list[int]:
-    return [name_of(key) for key in keys.of(token_ids, tenant, adapter)]
+def _named(keys: Sequence[BlockKey]) -> list[int]:
+    return [name_of(key) for key in keys]

@@ -119,3 +119,29 @@ def test_network_of_transformers_refuses_adapters(tmp_path: Path) -> None:
     (tmp_path / "adapters").mkdir()
     with pytest.raises(EngineError, match="--adapters-dir is not possible here"):
         opened(tmp_path / "model", tmp_path / "adapters")
+
+
+@pytest.mark.parametrize("kernels", ["auto", "torch"])
+def test_activated_adapter_reuses_the_kv_of_the_base(model: Path, tmp_path: Path, kernels: str) -> None:
+    """Reuse the history that the base model computed, and answer as an engine that computed nothing before."""
+    make_adapter(tmp_path / "adapters" / "called", model, seed=4, config={"alora_invocation_tokens": [2, 65]})
+    history, asked = PROMPT[:130], [2, 65, 66, 67]
+    with opened(model, tmp_path / "adapters", cpu_kernels=kernels) as llm:
+        fresh = llm.generate([[*history, *asked]], SHORT, adapter="called")[0]
+        assert fresh.num_cached_tokens == 0
+    with opened(model, tmp_path / "adapters", cpu_kernels=kernels) as llm:
+        assert llm.generate([history], SHORT)[0].num_cached_tokens == 0
+        adapted = llm.generate([[*history, *asked]], SHORT, adapter="called")[0]
+        assert adapted.num_cached_tokens == 128
+        assert adapted.outputs[0].token_ids == fresh.outputs[0].token_ids
+        again = llm.generate([[*history, *asked]], SHORT, adapter="called")[0]
+        assert again.outputs[0].token_ids == fresh.outputs[0].token_ids
+        # Without an invocation, the adapter computes nothing.
+        assert ids_of(llm, "called", history) == ids_of(llm, "", history)
+        assert ids_of(llm, "called", [*history, *asked]) != ids_of(llm, "", [*history, *asked])
+
+
+def test_invocation_that_users_could_write_stops_the_start(model: Path, tmp_path: Path) -> None:
+    make_adapter(tmp_path / "adapters" / "called", model, config={"alora_invocation_tokens": [65, 66]})
+    with pytest.raises(EngineError, match="the alora_invocation_tokens of called have no control token"):
+        opened(model, tmp_path / "adapters")

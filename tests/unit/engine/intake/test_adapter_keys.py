@@ -81,3 +81,57 @@ def test_trails_have_the_keys_of_every_adapter(adapter: str) -> None:
     erased = made.keys.of_trails([Trail((*PROMPT, *produced), ends=(16,))], "t")
     assert set(keys(made, adapter, produced=produced)) <= set(erased)
     assert len(erased) == len(set(erased)) == 3 * 4
+
+
+CALLED = Adapter("called", "d" * 64, True, (90, 91))
+"""An adapter that two tokens activate."""
+
+
+def keys_of(made: Processor, prompt: tuple[int, ...], adapter: str = "", tenant: str = "t") -> list[bytes]:
+    request = GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(), adapter=adapter, tenant=tenant)
+    return [*made.process("r", request).block_keys]
+
+
+@pytest.mark.parametrize("public", [(), PROMPT[:4]])
+def test_blocks_before_the_invocation_are_those_of_the_base(public: tuple[int, ...]) -> None:
+    made = processor(CALLED, public=public)
+    prompt = (*PROMPT[:9], 90, 91, 5, *PROMPT[:8])
+    base, adapted = keys_of(made, prompt), keys_of(made, prompt, "called")
+    assert [one == other for one, other in zip(base, adapted, strict=True)] == [True, True, False, False, False]
+    request = GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(), adapter="called", tenant="t")
+    used = made.process("r", request)
+    assert used.adapter is not None
+    assert used.adapter.first == 9
+    assert [used.key_before(at) for at in (2, 4)] == [used.root_key, adapted[3]]
+
+
+def test_last_invocation_of_the_prompt_counts() -> None:
+    made = processor(CALLED)
+    once, twice = (*PROMPT[:6], 90, 91), (*PROMPT[:6], 90, 91, *PROMPT[:8], 90, 91, 5, 6)
+    assert keys_of(made, twice, "called")[:4] == keys_of(made, twice)[:4]
+    assert keys_of(made, once, "called")[1] not in keys_of(made, twice, "called")
+
+
+def test_prompt_without_invocation_is_the_bases() -> None:
+    made = processor(CALLED)
+    request = GenerateRequest(prompt_token_ids=PROMPT, params=SamplingParams(), tenant="t", adapter="called")
+    assert made.process("r", request).adapter is None
+    assert keys_of(made, PROMPT, "called") == keys_of(made, PROMPT)
+
+
+def test_place_of_the_invocation_is_part_of_the_key() -> None:
+    """An invocation that ends behind a block adapts its last token alone, where another one adapts more of it."""
+    made = processor(CALLED)
+    within, across = (90, 91, 5, 90, 7, 7, 7, 7), (90, 91, 5, 90, 91, 7, 7, 7)
+    assert within[:4] == across[:4]
+    assert keys_of(made, within, "called")[0] != keys_of(made, across, "called")[0]
+
+
+def test_trails_have_the_keys_of_every_invocation() -> None:
+    made = processor(CALLED)
+    first = (*PROMPT[:5], 90, 91, 1, 2, 3, 4, 5)
+    second = (*first, *PROMPT[:6], 90, 91)
+    erased = set(made.keys.of_trails([Trail((*second, 1, 2, 3), ends=(len(second) + 3,))], "t"))
+    for prompt in (first, second, (*second, 1, 2, 3)):
+        assert set(keys_of(made, prompt, "called")) <= erased
+    assert set(keys_of(made, second)) <= erased

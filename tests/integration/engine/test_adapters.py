@@ -28,7 +28,7 @@ def opened(model: Path, adapters: Path | None, **fields: Any) -> LLM:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_tiny_model(tmp_path_factory.mktemp("adapted") / "model", hidden=128, heads=2, kv_heads=1)
+    return make_tiny_model(tmp_path_factory.mktemp("adapted") / "model", hidden=128, heads=2, kv_heads=2)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_forks_and_preempted_requests_keep_their_adapter(model: Path, adapters: 
         first, second = llm.generate([PROMPT], SHORT, n=2, adapter="poet")[0].outputs
         assert tuple(first.token_ids) == tuple(second.token_ids) == ids_of(llm, "poet")
     # Room for two of the three sequences, so one is preempted and computed again.
-    block = 2 * 2 * 64 * 64 * 2
+    block = 2 * 2 * 2 * 64 * 64 * 2
     with LLM.open(
         str(model), default_cache_dir(), kv_memory=7 * block, progress=lambda _: None, adapters_dir=adapters
     ) as llm:
@@ -145,3 +145,12 @@ def test_invocation_that_users_could_write_stops_the_start(model: Path, tmp_path
     make_adapter(tmp_path / "adapters" / "called", model, config={"alora_invocation_tokens": [65, 66]})
     with pytest.raises(EngineError, match="the alora_invocation_tokens of called have no control token"):
         opened(model, tmp_path / "adapters")
+
+
+@pytest.mark.parametrize("split", ["tensor_parallel_size", "pipeline_parallel_size"])
+def test_processes_that_share_the_model_compute_parts_of_adapters(model: Path, adapters: Path, split: str) -> None:
+    fields = {"cpu_kernels": "torch", "dtype": "float32"} if split == "tensor_parallel_size" else {}
+    with opened(model, adapters, **fields) as llm:
+        alone = [ids_of(llm, name) for name in ("poet", "", "head")]
+    with opened(model, adapters, **fields, **{split: 2}) as llm:
+        assert [ids_of(llm, name) for name in ("poet", "", "head")] == alone

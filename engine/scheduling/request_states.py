@@ -17,6 +17,7 @@ from engine.scheduling.queue.line import Key, SortedRequests
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.shares import Shares
 from engine.scheduling.siblings import heir_of, take_prompt
+from engine.speculation.phrases import Phrases
 
 EARLIER: Final = -(2**62)
 """First arrival number of the requests that arrived elsewhere. They never reach 0."""
@@ -31,7 +32,12 @@ class RequestStates:
     """
 
     def __init__(
-        self, queue: RequestQueue, blocks: BlockManager, connector: TierConnector, reuse: ReuseNotes | None = None
+        self,
+        queue: RequestQueue,
+        blocks: BlockManager,
+        connector: TierConnector,
+        reuse: ReuseNotes | None = None,
+        phrases: Phrases | None = None,
     ) -> None:
         self.queue = queue
         self.running = SortedRequests(self.sort_key)
@@ -40,6 +46,7 @@ class RequestStates:
         self._blocks = blocks
         self._connector = connector
         self._reuse = reuse
+        self._phrases = phrases
         self._orders = itertools.count()
         self._earlier_orders = itertools.count(EARLIER)
         self._requests: dict[str, Request] = {}
@@ -230,6 +237,8 @@ class RequestStates:
                 self._connector.touch(request)
                 if self._reuse is not None:
                     self._reuse.note(request)
+                if self._phrases is not None:
+                    self._phrases.add(request)
                 self._hand_over_prompt(request)
                 self._blocks.free(request)
             case _:

@@ -36,6 +36,7 @@ from engine.scheduling.step_size import (
 )
 from engine.scheduling.step_time import StepTime
 from engine.speculation.draft_cost import PlainStep
+from engine.speculation.phrases import Phrases
 from engine.speculation.speculation import DraftPlan, Proposer, Speculation
 
 
@@ -44,6 +45,7 @@ class Scheduler:
 
     connector: connection to the tiers below the device. proposer: source of draft tokens; None turns speculation off.
     reuse: counts of what tiers of other sizes would find; None for no counts.
+    phrases: what the proposer knows of finished answers; None if it needs none.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Scheduler:
         clock: Callable[[], float],
         proposer: Proposer | None = None,
         reuse: ReuseNotes | None = None,
+        phrases: Phrases | None = None,
     ) -> None:
         self.reuse = reuse
         self.limits = limits
@@ -66,7 +69,8 @@ class Scheduler:
         self._num_steps = 0
         self._batches = Batches(limits.num_stages)
         self._queue = queue
-        self._states = RequestStates(queue, blocks, connector, reuse)
+        self._phrases = phrases
+        self._states = RequestStates(queue, blocks, connector, reuse, phrases)
         self._room = BlockAllocation(self._states, blocks, connector, num_places=limits.max_num_seqs)
         self._admission = Admission(self._states, blocks, connector, self._room)
         self._admission_order = AdmissionOrder(
@@ -114,13 +118,15 @@ class Scheduler:
         return [request.request_id for request in self._states if request.tenant == tenant]
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
-        """Erase the blocks of `keys` from every tier and from the log of known prefixes.
+        """Erase the blocks of `keys` from every tier, and what the log and the phrases know of them.
 
         No later request can find them. Requests that are using the blocks continue.
         """
         self.blocks.pool.erase(keys)
         self._states.prefixes.erase(keys)
         self.connector.erase(keys)
+        if self._phrases is not None:
+            self._phrases.erase(keys)
 
     def retry_after(self) -> int:
         """Return after how many seconds a refused client should retry."""

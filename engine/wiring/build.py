@@ -39,7 +39,10 @@ from engine.offload.reuse_notes import ReuseNotes, count_reuse
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
+from engine.speculation.phrase_lookup import PhraseLookup
+from engine.speculation.phrases import Phrases
 from engine.speculation.prompt_lookup import PromptLookup
+from engine.speculation.speculation import Proposer
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import NO_TRACE, Trace
@@ -130,7 +133,9 @@ def build_llm_engine(
         encode=partial(tokenizer.encode, special=False),
         make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
     )
-    make_scheduler = partial(_scheduler, config, loaded, clock, trace, _reuse(config, loaded))
+    make_scheduler = partial(
+        _scheduler, config, loaded, clock=clock, trace=trace, reuse=_reuse(config, loaded), phrases=_phrases(config)
+    )
     core = EngineCore(
         make_scheduler,
         loaded.executor,
@@ -342,13 +347,21 @@ def _reuse(config: EngineConfig, loaded: _Loaded) -> ReuseNotes | None:
     )
 
 
+def _phrases(config: EngineConfig) -> Phrases | None:
+    """Return a store of phrases; None if nothing is drafted, or if no answer leaves anything for later requests."""
+    is_wanted = config.speculation.prompt_lookup and config.cache.prefix_cache
+    return Phrases(config.cache.block_size) if is_wanted else None
+
+
 def _scheduler(
     config: EngineConfig,
     loaded: _Loaded,
+    former: Scheduler | None,
+    *,
     clock: Callable[[], float],
     trace: Trace,
     reuse: ReuseNotes | None,
-    former: Scheduler | None,
+    phrases: Phrases | None,
 ) -> Scheduler:
     """Build a scheduler. `former` is the one in doubt that it replaces, if any."""
     store, manager = loaded.tiers.store, None
@@ -384,5 +397,7 @@ def _scheduler(
         connector = OffloadConnector(
             manager, blocks, PrefillCost(), role=config.parallel.role, clock=clock, trace=trace
         )
-    proposer = PromptLookup() if config.speculation.prompt_lookup else None
-    return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer, reuse=reuse)
+    proposer: Proposer | None = PromptLookup() if config.speculation.prompt_lookup else None
+    if phrases is not None:
+        proposer = PhraseLookup(PromptLookup(), phrases)
+    return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer, reuse=reuse, phrases=phrases)

@@ -182,3 +182,22 @@ def test_repetitive_text_is_drafted_from_itself(model: Path, tmp_path: Path) -> 
     with LLM(config_of(model, tmp_path)) as llm:
         assert llm.generate([PROMPTS[0]], params)[0].outputs[0].token_ids == (70,) * COUNT
         assert llm.engine.stats().tokens.accepted > COUNT // 2
+
+
+def test_answers_that_repeat_earlier_ones_take_fewer_steps(model: Path, tmp_path: Path) -> None:
+    """The requests of another tenant take as many steps as the first ones, and all texts are equal."""
+    params = replace(WAYS["drawn"], max_tokens=COUNT, ignore_eos=True)
+
+    def ask(llm: LLM, tenant: str) -> tuple[tuple[int, ...], int]:
+        before = llm.engine.stats().tokens.accepted
+        request = llm.engine.add_request(GenerateRequest(prompt_token_ids=PROMPTS[0], params=params, tenant=tenant))
+        while llm.engine.has_unfinished_requests():
+            llm.engine.step()
+        return tuple(request.output_token_ids), llm.engine.stats().tokens.accepted - before
+
+    with LLM(config_of(model, tmp_path)) as llm:
+        first, later = ask(llm, "a"), [ask(llm, "a") for _ in range(4)]
+        elsewhere = ask(llm, "b")
+    assert {text for text, _ in (first, *later, elsewhere)} == {first[0]}
+    assert later[-1][1] > COUNT * 3 / 4
+    assert elsewhere[1] < COUNT / 4

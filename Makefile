@@ -192,6 +192,7 @@ bench-forms: ## measure the time to refuse hostile forms and bodies, and the eve
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
 bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 stateless requests; JSON and table in bench/results, 40 minutes
+bench-kept-weights: ## compare loads that map packed weights with loads that pack, on random weights; JSON and table in bench/results
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 bench-redis-servers: ## compare the tier Redis on the binaries of two servers (ARGS="BASELINE [BINARY]"); JSON and table in bench/results

@@ -121,6 +121,11 @@ class SoakClient:
                 await response.content.readline()
             response.close()
 
+    async def reserve(self, nbytes: int) -> None:
+        """Reserve bytes of the disk for promises to the only tenant."""
+        async with self._asked("PUT", "/api/admin/tenants/local/limits", {"kv_reserved": nbytes}), in_time():
+            pass
+
     async def metrics(self) -> str:
         """Return the text of /metrics."""
         async with self._asked("GET", "/metrics") as response, in_time():

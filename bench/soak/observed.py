@@ -20,6 +20,8 @@ class Counts:
     generated: generated tokens.
     checks: self-checks by outcome.
     rejected: blocks from Redis that were rejected, by reason.
+    promised_bytes: those on the disk.
+    broken_promises: promised blocks that could not be held.
     """
 
     tokens: Mapping[str, int]
@@ -27,6 +29,8 @@ class Counts:
     checks: Mapping[str, int]
     rejected: Mapping[str, int]
     preemptions: int
+    promised_bytes: int = 0
+    broken_promises: int = 0
 
     @property
     def all_checks(self) -> int:
@@ -39,7 +43,8 @@ def read_counts(text: str) -> Counts:
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            if sample.name.endswith("_total") and len(sample.labels) <= 1:
+            is_read = sample.name.endswith("_total") or family.name == "ebb_tier_promised_bytes"
+            if is_read and len(sample.labels) <= 1:
                 found[family.name]["".join(sample.labels.values())] = int(sample.value)
     return Counts(
         tokens=found["ebb_prompt_tokens"],
@@ -47,6 +52,8 @@ def read_counts(text: str) -> Counts:
         checks=found["ebb_self_checks"],
         rejected=found["ebb_redis_rejected_blocks"],
         preemptions=sum(found["ebb_preemptions"].values()),
+        promised_bytes=found["ebb_tier_promised_bytes"].get("disk", 0),
+        broken_promises=found["ebb_tier_broken_promises"].get("disk", 0),
     )
 
 

@@ -11,7 +11,8 @@ _MIB = 1 << 20
 class SoakPlan:
     """Sizes of one soak. Texts are in words, answers in tokens, tiers in bytes, times in seconds.
 
-    The device holds a few chats, the CPU tier some, and Redis half of the requested prefixes, so all of them evict.
+    The device holds a few chats, the CPU tier some, and Redis half of the requested prefixes, so all of them evict. The
+    disk evicts too, and a part of it is reserved for promises.
 
     scripts: number of scripts for conversations.
     families: number of system prompts that the scripts share.
@@ -38,6 +39,8 @@ class SoakPlan:
     kv_memory: int = 90 * _MIB
     cpu_memory: int = 256 * _MIB
     redis_memory: int = 512 * _MIB
+    disk_size: int = 1024 * _MIB
+    reserved: int = 256 * _MIB
     window: int = 2_048
     replayed: int = 16
 
@@ -49,11 +52,12 @@ class SoakPlan:
     def server(self, redis_url: str) -> ServerSettings:
         """Configure the server under test."""
         tiers = ("--kv-memory", str(self.kv_memory), "--cpu-kv-memory", str(self.cpu_memory), "--redis-url", redis_url)
-        return ServerSettings("soaked", (*tiers, "--max-model-len", str(self.window)))
+        disk = ("--disk-kv-size", str(self.disk_size))
+        return ServerSettings("soaked", (*tiers, *disk, "--max-model-len", str(self.window)))
 
     def oracle(self) -> ServerSettings:
         """Configure the server that recomputes every prompt."""
-        off = ("--no-prefix-cache", "--redis-url", "off", "--cpu-kv-memory", "0")
+        off = ("--no-prefix-cache", "--redis-url", "off", "--cpu-kv-memory", "0", "--disk-kv-size", "0")
         return ServerSettings(
             "no reuse", (*off, "--kv-memory", str(self.cpu_memory), "--max-model-len", str(self.window))
         )

@@ -7,10 +7,16 @@ from typing import Any
 from bench.machine import Machine
 from bench.report import Target
 from bench.report_tables import table, targets_table
+from bench.soak.disk import DiskSample, DiskSummary
 from bench.soak.observed import Counts, MemorySample, MemorySummary
 from bench.soak.plan import SoakPlan
 
 MAX_DRIFT = 0.03
+WRITERS = 2
+"""Blocks that may be written at the same time, beyond the bound of the disk."""
+FOLDER_FILES = 4
+"""Files of the folder that are not blocks: the tag and three locks."""
+MAX_DESCRIPTORS = 1.1
 _MB = 1_000_000
 
 
@@ -44,18 +50,32 @@ class SoakReport:
     last_checks: int
     memory: MemorySummary
     memory_samples: tuple[MemorySample, ...]
+    disk: DiskSummary
+    disk_samples: tuple[DiskSample, ...]
     bad_lines: tuple[str, ...]
 
 
 def targets(report: SoakReport) -> list[Target]:
     """List the targets."""
+    disk = report.disk
     return [
         Target("client errors", sum(report.errors.values()), 0, at_least=False),
         Target("resident memory, drift after it settled, share", abs(report.memory.drift), MAX_DRIFT, at_least=False),
         Target("checks of the idle server at the end", report.last_checks, 1, at_least=True),
         Target("checks that failed", report.counts.checks["failed"], 0, at_least=False),
+        Target("bytes on the disk, share of their bound", disk.nbytes / _most_bytes(report), 1, at_least=False),
+        Target("files on the disk that are no blocks", disk.others, FOLDER_FILES + WRITERS, at_least=False),
+        Target("open descriptors, end over settled", disk.descriptor_ratio, MAX_DESCRIPTORS, at_least=False),
+        Target("promised bytes at the end", report.counts.promised_bytes, 1, at_least=True),
+        Target("broken promises", report.counts.broken_promises, 0, at_least=False),
         Target("errors in the server's log", len(report.bad_lines), 0, at_least=False),
     ]
+
+
+def _most_bytes(report: SoakReport) -> float:
+    """Return the most bytes that the files may take: the bound, and what is being written."""
+    disk = report.disk
+    return report.plan.disk_size + WRITERS * disk.nbytes / max(1, disk.blocks)
 
 
 def passed(report: SoakReport) -> bool:
@@ -81,6 +101,7 @@ def to_markdown(report: SoakReport) -> str:
         "## Faults of Redis\n\n" + table(("", "times"), _rows(report.faults)),
         "Rejected blocks from Redis, by reason: " + (_listed(report.counts.rejected) or "none") + ".",
         _memory(report),
+        _disk(report),
         _troubles(report),
         targets_table(targets(report)),
         f"**{'Met' if passed(report) else 'Missed'}.**",
@@ -120,6 +141,18 @@ def _memory(report: SoakReport) -> str:
         ("drift", f"{memory.drift:+.2%}"),
     ]
     return "## Resident memory of the server\n\n" + table(("", "MB"), rows)
+
+
+def _disk(report: SoakReport) -> str:
+    disk = report.disk
+    rows = [
+        ("most MB, of a bound of " + f"{report.plan.disk_size / _MB:,.1f}", f"{disk.nbytes / _MB:,.1f}"),
+        ("most blocks", f"{disk.blocks:,}"),
+        ("most other files", f"{disk.others:,}"),
+        ("promised MB at the end", f"{report.counts.promised_bytes / _MB:,.1f}"),
+        ("descriptors of the server, end over settled", f"{disk.descriptor_ratio:.2f}"),
+    ]
+    return "## The disk\n\n" + table(("", ""), rows)
 
 
 def _troubles(report: SoakReport) -> str:

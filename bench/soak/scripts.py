@@ -41,8 +41,9 @@ def sampling(plan: SoakPlan) -> dict[str, object]:
 
 
 def generation(plan: SoakPlan) -> Generation:
-    """Return the same parameters for OpenAI's API."""
-    return Generation(plan.answer_tokens[1], ignore_eos=False, extra=sampling(plan))
+    """Return the same parameters for OpenAI's API, whose prompts are promised too."""
+    extra = sampling(plan) | {"prompt_cache_options": {"ttl": "30m"}}
+    return Generation(plan.answer_tokens[1], ignore_eos=False, extra=extra)
 
 
 class Answers:

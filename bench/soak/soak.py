@@ -18,6 +18,7 @@ from bench.server import EbbServer, ServerFailedError, settle
 from bench.slow_link import SlowLink
 from bench.soak.chats import Chat, Tally
 from bench.soak.client import STALL_SECONDS, NotAsExpectedError, SoakClient
+from bench.soak.disk import DiskSample, sample_disk, summarise_disk
 from bench.soak.faults import FAULTS, Site, schedule, strike_all
 from bench.soak.observed import Counts, MemorySample, bad_lines, read_counts, summarise_memory
 from bench.soak.plan import SoakPlan
@@ -42,6 +43,7 @@ class Soak:
         self._tally = Tally()
         self._faults: Counter[str] = Counter()
         self._memory: list[MemorySample] = []
+        self._disk: list[DiskSample] = []
         self._began = time.monotonic()
 
     async def run(self) -> SoakReport:
@@ -72,6 +74,8 @@ class Soak:
             last_checks=last_checks,
             memory=summarise_memory(self._memory, self._plan.settle_seconds),
             memory_samples=tuple(self._memory),
+            disk=summarise_disk(self._disk, self._plan.settle_seconds),
+            disk_samples=tuple(self._disk),
             bad_lines=tuple(bad_lines(self._root / "soaked" / "server.log")),
         )
 
@@ -83,6 +87,7 @@ class Soak:
         settings = self._plan.server(f"unix://{self._root / 'link'}")
         async with EbbServer(settings, self._root / "soaked") as server, _session(server) as session:
             client = SoakClient(session, sampling(self._plan))
+            await client.reserve(self._plan.reserved)
             async with LoadClient(server.client.base_url, stall_seconds=STALL_SECONDS) as plain:
                 await self._under_load(server, site, client, plain)
             return await self._idle(server, client)
@@ -117,8 +122,11 @@ class Soak:
             seconds = time.monotonic() - self._began
             try:
                 self._memory.append(MemorySample(seconds, process.memory_info().rss))
+                descriptors = process.num_fds()
             except psutil.Error as error:
                 raise ServerFailedError(f"the server ended after {seconds:.0f} s: {error}") from error
+            folder = self._root / "soaked" / "kv"
+            self._disk.append(await asyncio.to_thread(sample_disk, folder, seconds, descriptors))
             if seconds >= told + TELL_SECONDS:
                 told = seconds
                 self._tell()
@@ -128,7 +136,8 @@ class Soak:
         tally, last = self._tally, self._memory[-1]
         print(
             f"[{last.seconds / 60:4.1f} min] {tally.turns} turns, {self._answers.compared} compared, "
-            f"{self._faults.total()} faults, {tally.errors.total()} client errors, {last.rss / 1e6:.0f} MB",
+            f"{self._faults.total()} faults, {tally.errors.total()} client errors, {last.rss / 1e6:.0f} MB, "
+            f"{self._disk[-1].nbytes / 1e6:.0f} MB on the disk, {self._disk[-1].descriptors} descriptors",
             file=sys.stderr,
             flush=True,
         )

@@ -9,6 +9,7 @@ import pytest
 from app.client.chat_client import Event
 from bench.machine import Machine
 from bench.soak.client import Heard, NotAsExpectedError
+from bench.soak.disk import DiskSample, DiskSummary, sample_disk, summarise_disk
 from bench.soak.faults import FAULTS, schedule
 from bench.soak.observed import Counts, MemorySample, bad_lines, read_counts, summarise_memory
 from bench.soak.plan import SoakPlan
@@ -97,6 +98,25 @@ def test_memory_summary_without_samples_is_rejected() -> None:
         summarise_memory([MemorySample(0.0, MB)], 300.0)
 
 
+def test_disk_sample_counts_blocks_and_other_files(tmp_path: Path) -> None:
+    shard = tmp_path / "secret" / "model" / "00"
+    shard.mkdir(parents=True)
+    for name in ("a" * 64, "b" * 64, "c" * 64 + ".draft"):
+        (shard / name).write_bytes(bytes(8192))
+    (tmp_path / "secret" / "held").touch()
+    sample = sample_disk(tmp_path, 5.0, 40)
+    assert (sample.nbytes, sample.blocks, sample.others, sample.descriptors) == (3 * 8192, 2, 2, 40)
+
+
+def test_descriptors_at_the_end_are_compared_with_settled_ones() -> None:
+    samples = [DiskSample(float(at), 8192 * at, at, 4, 100 if at < 30 else 20 + at) for at in range(60)]
+    found = summarise_disk(samples, 30.0)
+    assert (found.nbytes, found.blocks, found.others) == (59 * 8192, 59, 4)
+    assert found.descriptor_ratio == pytest.approx(74.5 / 54.5)
+    with pytest.raises(ValueError, match="never sampled after 90 s"):
+        summarise_disk(samples, 90.0)
+
+
 def test_counts_are_read_by_label() -> None:
     counts = read_counts(
         "# TYPE ebb_prompt_tokens_total counter\n"
@@ -104,8 +124,10 @@ def test_counts_are_read_by_label() -> None:
         "# TYPE ebb_self_checks_total counter\n"
         'ebb_self_checks_total{outcome="clean"} 2.0\nebb_self_checks_total{outcome="failed"} 1.0\n'
         "# TYPE ebb_generation_tokens_total counter\nebb_generation_tokens_total 9.0\n"
+        '# TYPE ebb_tier_promised_bytes gauge\nebb_tier_promised_bytes{tier="disk"} 4096.0\n'
+        '# TYPE ebb_tier_broken_promises_total counter\nebb_tier_broken_promises_total{tier="disk"} 2.0\n'
     )
-    assert counts == Counts({"cpu": 64, "redis": 128}, 9, {"clean": 2, "failed": 1}, {}, 0)
+    assert counts == Counts({"cpu": 64, "redis": 128}, 9, {"clean": 2, "failed": 1}, {}, 0, 4096, 2)
     assert counts.all_checks == 3
 
 
@@ -135,9 +157,11 @@ GOOD = SoakReport(
     errors={},
     details=(),
     faults={"killed": 17},
-    counts=Counts({"cpu": 64}, 9, {"clean": 5, "failed": 0}, {}, 0),
+    counts=Counts({"cpu": 64}, 9, {"clean": 5, "failed": 0}, {}, 0, promised_bytes=200 * MB),
     last_checks=1,
     memory=summarise_memory([MemorySample(300.0, 100 * MB), MemorySample(310.0, 102 * MB)], 300.0),
+    disk=DiskSummary(1000 * MB, 700, 5, 1.0),
+    disk_samples=(),
     memory_samples=(),
     bad_lines=(),
 )
@@ -157,10 +181,15 @@ def test_soak_without_errors_passes() -> None:
         (1, replace(GOOD, memory=replace(GOOD.memory, least=96 * MB))),
         (2, replace(GOOD, last_checks=0)),
         (3, replace(GOOD, counts=replace(GOOD.counts, checks={"clean": 5, "failed": 1}))),
-        (4, replace(GOOD, bad_lines=("Traceback (most recent call last):",))),
+        (4, replace(GOOD, disk=replace(GOOD.disk, nbytes=PLAN.disk_size * 11 // 10, blocks=700))),
+        (5, replace(GOOD, disk=replace(GOOD.disk, others=40))),
+        (6, replace(GOOD, disk=replace(GOOD.disk, descriptor_ratio=1.5))),
+        (7, replace(GOOD, counts=replace(GOOD.counts, promised_bytes=0))),
+        (8, replace(GOOD, counts=replace(GOOD.counts, broken_promises=1))),
+        (9, replace(GOOD, bad_lines=("Traceback (most recent call last):",))),
     ],
 )
 def test_one_missed_target_fails_the_soak(missed: int, bad: SoakReport) -> None:
-    assert [target.met for target in targets(bad)] == [number != missed for number in range(5)]
+    assert [target.met for target in targets(bad)] == [number != missed for number in range(10)]
     assert not passed(bad)
     assert to_markdown(bad).endswith("**Missed.**\n")

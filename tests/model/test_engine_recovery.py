@@ -309,7 +309,7 @@ def quiet() -> Iterator[None]:
 
 @pytest.mark.parametrize(("owner", "name"), PLACES, ids=[f"{owner.__name__}.{name}" for owner, name in PLACES])
 def test_defect_harms_only_requests_concerned(owner: type, name: str, size: Size) -> None:
-    enough, most = size.pick(small=(3, 6), full=(400, 400))
+    enough, most = size.pick(small=(2, 6), full=(400, 400))
     raised = 0
     for seed in range(most):
         if seed < enough or not raised:
@@ -318,7 +318,7 @@ def test_defect_harms_only_requests_concerned(owner: type, name: str, size: Size
 
 
 def test_lives_without_defect_have_expected_texts(size: Size) -> None:
-    for seed in range(size.pick(small=20, full=1000)):
+    for seed in range(size.pick(small=10, full=1000)):
         life = Life(seed, speculation=seed % 2 == 0)
         asyncio.run(life.run())
         life.check_engine()

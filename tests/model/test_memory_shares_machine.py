@@ -220,9 +220,9 @@ class ReturningCpuLife(CpuLife):
 
 
 def test_no_owner_on_device_makes_room_for_a_larger_one(size: Size) -> None:
-    run_lives(DeviceLife, lives=size.pick(small=60, full=2000), steps=60)
+    run_lives(DeviceLife, lives=size.pick(small=30, full=2000), steps=60)
 
 
 def test_no_owner_in_cpu_tier_makes_room_for_a_larger_one(size: Size) -> None:
-    run_lives(CpuLife, lives=size.pick(small=50, full=2000), steps=60)
-    run_lives(ReturningCpuLife, lives=size.pick(small=25, full=1000), steps=60)
+    run_lives(CpuLife, lives=size.pick(small=25, full=2000), steps=60)
+    run_lives(ReturningCpuLife, lives=size.pick(small=12, full=1000), steps=60)

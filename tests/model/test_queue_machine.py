@@ -155,4 +155,4 @@ def _wait(request: Request) -> tuple[float, int]:
 
 
 def test_no_request_starves_and_tenants_get_their_shares(size: Size) -> None:
-    run_lives(QueueLife, lives=size.pick(small=60, full=1000), steps=100)
+    run_lives(QueueLife, lives=size.pick(small=30, full=1000), steps=100)

@@ -62,8 +62,8 @@ class SchedulerAtRest(SchedulerLife):
 
 @pytest.mark.long
 def test_every_answer_equals_one_computed_alone_without_leaks(size: Size) -> None:
-    run_lives(SchedulerLife, lives=size.pick(small=60, full=1000), steps=100)
+    run_lives(SchedulerLife, lives=size.pick(small=30, full=1000), steps=100)
 
 
 def test_promoted_prefix_holds_kv_that_request_would_compute(size: Size) -> None:
-    run_lives(SchedulerAtRest, lives=size.pick(small=40, full=1000), steps=30)
+    run_lives(SchedulerAtRest, lives=size.pick(small=20, full=1000), steps=30)

@@ -15,7 +15,7 @@ from engine.sampling.sampler import Sampler, SamplingRow
 LOGITS = torch.tensor([[2.0, 1.5, 1.2, 0.9, 0.3, 0.0, -0.5, -1.0, -1.7, -2.5]])
 PROMPT, ANSWER = [1, 7], [0, 3, 3, 5]
 TOKENS = [[*PROMPT, *ANSWER]]
-DRAWS = 4000
+DRAWS = 2000
 
 CASES = {
     "temperature": (SamplingParams(temperature=0.6), [hf.TemperatureLogitsWarper(0.6)]),

@@ -20,7 +20,7 @@ pytest_plugins = ["tests.store_fixtures"]
 
 NBYTES: Final = 48 << 10
 BLOCKS: Final = 8
-RUNS: Final = 10_000
+RUNS: Final = 2_000
 RUN_BYTES: Final = 32
 
 

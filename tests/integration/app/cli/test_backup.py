@@ -20,6 +20,7 @@ from app.storage.connection import DatabaseConnection
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
+from tests.sizes import MANY_PROCESSES
 
 
 def run(command: str, file: Path, state_dir: Path) -> int:
@@ -266,6 +267,7 @@ def test_backup_is_restored_into_a_missing_state_dir(tmp_path: Path) -> None:
     assert (tmp_path / "state/conversations.db").stat().st_mode & 0o777 == 0o600
 
 
+@MANY_PROCESSES
 def test_restore_killed_at_any_step_leaves_old_or_new(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "tests.integration.restore_kills", str(tmp_path))
     said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True).stdout

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.sizes import MANY_PROCESSES
+
 
 @pytest.mark.parametrize(
     ("modules", "heavy"),
@@ -16,7 +18,7 @@ import pytest
         # The page is served before the engine is built.
         ("app.server, app.host.startup", ("torch", "lmcache", "transformers", "numpy")),
         # LMCache would import these for functions that Ebb does not call.
-        ("cache_tiers.cpu_store.open_store", ("numba", "llvmlite")),
+        pytest.param("cache_tiers.cpu_store.open_store", ("numba", "llvmlite"), marks=MANY_PROCESSES),
     ],
 )
 def test_early_modules_import_nothing_heavy(modules: str, heavy: tuple[str, ...]) -> None:

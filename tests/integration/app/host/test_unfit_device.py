@@ -11,6 +11,7 @@ from app.host.startup import engine_builder, serving_config
 from models.errors import UnsupportedModelError
 from tests.hub_server import folder_contents, hub_of_this_process, serve_hub
 from tests.integration.real_server import serving
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
 REASON = "cuda failed its check: this machine has no usable cuda device (found: none)"
@@ -25,6 +26,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load_settings(folders | {"model": str(model), "no-prefix-cache": "true"}, environ={})
 
 
+@MANY_PROCESSES
 async def test_failed_check_leaves_the_cpu_and_its_reason_in_health(settings: Settings, tmp_path: Path) -> None:
     config = serving_config(settings, Path(settings.model), lambda _: None)
     assert (config.device.kind, config.cache.block_size) == ("cpu", 64)

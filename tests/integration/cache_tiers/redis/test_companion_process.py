@@ -25,6 +25,7 @@ from cache_tiers.redis.companion_folder import CompanionFolder
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server
+from tests.sizes import MANY_PROCESSES
 from tests.store_rig import CLIENT
 from tests.waiting import until
 
@@ -200,8 +201,10 @@ class Parent:
         self.process.communicate()
 
 
-@pytest.mark.parametrize("binary", BINARIES, ids=str)
-@pytest.mark.parametrize("thread", ["main", "another"])
+@pytest.mark.parametrize(
+    "binary", [BINARIES[0], *(pytest.param(each, marks=MANY_PROCESSES) for each in BINARIES[1:])], ids=str
+)
+@pytest.mark.parametrize("thread", [pytest.param("main", marks=MANY_PROCESSES), "another"])
 def test_no_process_stays_after_kill_9_of_the_parent(tmp_path: Path, binary: Path, thread: str) -> None:
     parent = Parent(tmp_path, binary, thread)
     assert not gone(parent.companion_pid), "the companion ended with the thread that called start"

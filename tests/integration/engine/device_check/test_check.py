@@ -9,6 +9,7 @@ import pytest
 
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.device_check.check import device_problem
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
 
@@ -37,6 +38,7 @@ def test_real_check_passes_on_the_cpu_itself(config: EngineConfig) -> None:
     assert device_problem(config.with_fields(kind="cpu"), lambda _: None) == ""
 
 
+@MANY_PROCESSES
 def test_real_check_of_absent_device_gives_its_reason(config: EngineConfig) -> None:
     problem = device_problem(config, lambda _: None)
     assert problem == "cuda failed its check: this machine has no usable cuda device (found: none)"

@@ -21,11 +21,15 @@ from tests.integration.engine.fleet.answers import (
     told,
     until_states,
 )
+from tests.sizes import MANY_PROCESSES
 
 pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGKILL, id="killed"), pytest.param(signal.SIGSTOP, id="frozen", marks=MANY_PROCESSES)],
+)
 async def test_answers_continue_on_another_replica(
     fleet: RemoteEngine, alone: AsyncLLMEngine, number: signal.Signals
 ) -> None:
@@ -44,6 +48,7 @@ async def test_answers_continue_on_another_replica(
     assert sum(each.answers for each in after) == 0
 
 
+@MANY_PROCESSES
 async def test_replica_that_wakes_up_after_its_loss_changes_nothing(
     fleet: RemoteEngine, alone: AsyncLLMEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +90,7 @@ async def test_first_output_has_the_cached_count_of_the_usage(fleet: RemoteEngin
         assert made[1].cached
 
 
+@MANY_PROCESSES
 async def test_drained_replica_restarts_without_a_trace(fleet: RemoteEngine, alone: AsyncLLMEngine) -> None:
     await until_states(fleet, "ok", "ok")
     begun = await begun_of_all_kinds(fleet, 500)

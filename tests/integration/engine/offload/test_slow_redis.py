@@ -12,6 +12,7 @@ from engine.llm import LLM
 from tests.integration.engine_rig import BLOCK, answer, engine_config
 from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
+from tests.sizes import MANY_PROCESSES
 from tests.waiting import until
 
 PROMPT = [1000 + (at * 7919) % 20000 for at in range(12 * BLOCK + 5)]
@@ -83,6 +84,7 @@ def test_two_requests_load_their_common_prefix_once(
         assert_no_leaks(llm.engine)
 
 
+@MANY_PROCESSES
 def test_link_of_1_mb_per_second_is_abandoned(
     model_path: Path, tmp_path: Path, computed: Computed, link: SlowLink
 ) -> None:

@@ -19,6 +19,7 @@ from engine.worker import worker
 from tests.conftest import default_cache_dir
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
 from tests.leaks import assert_no_leaks
+from tests.many_models import combinations
 from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
@@ -103,8 +104,7 @@ def texts(answers: Sequence[Sequence[int]], num_ways: int) -> list[list[int]]:
     return [[*PROMPTS[index // num_ways], *answer] for index, answer in enumerate(answers)]
 
 
-@pytest.mark.parametrize("kernels", ["auto", "torch"])
-@pytest.mark.parametrize("blocks", [60, 9])
+@pytest.mark.parametrize(("kernels", "blocks"), combinations(["auto", "torch"], [60, 9]))
 def test_tokens_are_the_same_with_and_without_drafts(
     kernels: str, blocks: int, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,8 @@ from models.chat.call_syntax.registry import NAMES, syntax_named
 from models.chat.harmony_thinking import HARMONY
 from models.chat.tool_calls import ToolCall
 from models.chat.tool_format import find_tool_format
-from tests.unit.engine.grammar.test_forced_calls import ARGUMENTS, EOS, TOOLS, Forced, allowed, arguments_of
+from tests.unit.engine.grammar.marked_tokenizer import EOS
+from tests.unit.engine.grammar.test_forced_calls import ARGUMENTS, TOOLS, Forced, allowed, arguments_of
 
 PERSON = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 FORM = StructuredOutput("json", json.dumps(PERSON))

@@ -1,11 +1,9 @@
 """Masks of calls within free answers, in the syntax of every family: asleep outside of calls, awake within them."""
 
-import json
 from dataclasses import replace
 from functools import cache
 
 import pytest
-from tokenizers import AddedToken
 
 from engine.api.errors import OverloadedError
 from engine.api.sampling_params import SamplingParams
@@ -19,12 +17,10 @@ from models.chat.harmony_thinking import HarmonyThinking
 from models.chat.tool_calls import ToolCall
 from models.chat.tool_format import ToolFormat
 from models.thinking import MarkedThinking, Thinking
-from models.tokenizers.tokenizer import Tokenizer
 from tests.sizes import Size
-from tests.tiny_tokenizer import byte_tokenizer
+from tests.unit.engine.grammar.marked_tokenizer import EOS, marked_tokenizer
 from tests.unit.engine.grammar.test_forced_calls import TOOLS, arguments_of
 
-EOS = 2
 CALLS = [ToolCall("get_weather", "{}"), ToolCall("now", "{}")]
 
 
@@ -32,13 +28,12 @@ class Rig:
     """A format with its tokenizer, which has the marks as control tokens or not at all."""
 
     def __init__(self, name: str, *, has_marks: bool, thinks: bool = False) -> None:
-        library, syntax = byte_tokenizer(), syntax_named(name)
+        syntax = syntax_named(name)
         channels = syntax.channels
         turn = "" if channels is None else f"{channels.starts[0]}assistant"
         words = list(dict.fromkeys([*syntax.words, *(channels.ends if channels is not None else ())]))
         marks = [*(words if has_marks else []), *(["<think>", "</think>"] if thinks else [])]
-        library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in marks])
-        self.tokenizer = Tokenizer(json.loads(library.to_str()), bos_token_id=1, eos_token_ids=(EOS,))
+        self.tokenizer = marked_tokenizer(tuple(marks))
         control = self.tokenizer.control_tokens
         self.how = ToolFormat(name, syntax, control, is_known=has_marks)
         thinking: Thinking | None = None

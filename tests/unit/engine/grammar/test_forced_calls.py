@@ -5,7 +5,6 @@ import random
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken
 
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
@@ -17,10 +16,10 @@ from models.chat.call_syntax.registry import NAMES, syntax_named
 from models.chat.harmony_thinking import SOLAR, find_harmony_thinking
 from models.chat.tool_calls import ToolCall
 from models.chat.tool_format import ToolFormat
-from models.tokenizers.tokenizer import Tokenizer
-from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
+from tests.sizes import Size
+from tests.tiny_tokenizer import BYTE_VOCAB
+from tests.unit.engine.grammar.marked_tokenizer import EOS, marked_tokenizer
 
-EOS = 2
 CLOSING = '"}]<\n'
 """Characters that end a value, which a walk prefers."""
 
@@ -44,13 +43,9 @@ class Forced:
     """A format with its tokenizer and the grammars that enforce it."""
 
     def __init__(self, name: str, *, with_control_tokens: bool) -> None:
-        library = byte_tokenizer()
         syntax = syntax_named(name)
-        if with_control_tokens:
-            words = dict.fromkeys((*syntax.words, *SOLAR.contents))
-            library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in words])
-        spec = json.loads(library.to_str())
-        self.tokenizer = Tokenizer(spec, bos_token_id=1, eos_token_ids=(EOS,))
+        words = dict.fromkeys((*syntax.words, *SOLAR.contents)) if with_control_tokens else ()
+        self.tokenizer = marked_tokenizer(tuple(words))
         self.how = ToolFormat(name, syntax, self.tokenizer.control_tokens)
         # The prompt ends with the beginning of the turn.
         self.prompted = getattr(syntax, "prompted", "")
@@ -165,9 +160,9 @@ def test_elements_within_elements_satisfy_the_grammar() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_forced_answer_is_a_complete_call(name: str) -> None:
+def test_any_forced_answer_is_a_complete_call(name: str, size: Size) -> None:
     forced = Forced(name, with_control_tokens=True)
-    for seed in range(6):
+    for seed in range(size.pick(small=2, full=6)):
         parsed = forced.how.parser(tools=TOOLS).whole(forced.walk(seed, parallel=False))
         assert parsed.text == ""
         [call] = parsed.calls

@@ -187,7 +187,7 @@ def test_written_calls_come_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @given(data=st.data())
 def test_events_do_not_depend_on_pieces(name: str, data: st.DataObject) -> None:
     calls = format_of(name).calls((DEEP, WEATHER))

@@ -13,6 +13,7 @@ from models.interface.causal_lm import CausalLM
 from models.interface.dense_context import DenseContext
 from models.tokenizers.tokenizer import Tokenizer
 from tests.family_models import FAMILIES, save_family
+from tests.many_models import MARK as MANY_MODELS
 from tests.many_models import combinations, representatives
 from tests.native_rig import (
     KernelsFor,
@@ -191,7 +192,10 @@ def test_real_model_agrees_with_float32(
     assert float(lost.max()) < 0.1, "the token differs from float32's without a tie"
 
 
-@pytest.mark.parametrize(("weights", "most_loss", "least_agreement"), [("int8", 0.01, 0.85), ("int4", 0.6, 0.5)])
+@pytest.mark.parametrize(
+    ("weights", "most_loss", "least_agreement"),
+    [("int8", 0.01, 0.85), pytest.param("int4", 0.6, 0.5, marks=MANY_MODELS)],
+)
 def test_quantized_weights_of_real_model_lose_little_accuracy(
     weights: str,
     most_loss: float,

@@ -230,7 +230,10 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
     )
 
 
-@pytest.mark.parametrize(("weights", "instruction_set"), combinations(WEIGHTS, INSTRUCTION_SETS))
+@pytest.mark.parametrize(
+    ("weights", "instruction_set"),
+    combinations(WEIGHTS, INSTRUCTION_SETS, only={"int8", "int4", "Q4_K_M", INSTRUCTION_SETS[-1]}),
+)
 def test_logits_are_exact_with_every_format_of_weights(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, weights: str, instruction_set: str, size: Size
 ) -> None:
@@ -267,7 +270,7 @@ def save_with_weights(folder: Path, weights: str) -> Path:
 @pytest.mark.parametrize(
     "name",
     representatives(
-        ["llama 3", "qwen3", "gemma2", "mistral, 80 wide", "phi3, long"],
+        ["gemma2", "mistral, 80 wide", "phi3, long"],
         [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"],
     ),
 )

@@ -12,6 +12,7 @@ from app.apis.anthropic.serializer import MessageHead, ToolUseShape
 from app.prompts.volatile_lines import UNTREATED
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from models.chat.tool_format import find_tool_format
+from tests.sizes import Size
 
 INPUT = '{"city": "Köln \\u00e9", "days": [12, null], "deep": {"a": "b"}}'
 ANSWER = (
@@ -79,12 +80,14 @@ def whole(text: str, reason: FinishReason, stop_string: str | None = None) -> Me
 
 @pytest.mark.parametrize("text", [ANSWER, BROKEN], ids=["valid", "broken"])
 @pytest.mark.parametrize("reason", ["length", "timeout", "stop"])
-def test_body_of_a_cut_answer_has_complete_calls_of_its_stream(text: str, reason: FinishReason) -> None:
-    for end in range(len(text) + 1):
+def test_body_of_a_cut_answer_has_complete_calls_of_its_stream(text: str, reason: FinishReason, size: Size) -> None:
+    for end in range(0, len(text) + 1, size.pick(small=4, full=1)):
         blocks, why = said(whole(text[:end], reason))
         # The reason changes nothing of the pieces, so each cut has all sizes for one of them.
-        sizes = (1, 3, 1000) if reason == "length" else ((1, 3, 1000)[end % 3],)
-        [(streamed, why_streamed), *others] = [said(accumulated(events_of(text[:end], reason, size))) for size in sizes]
+        lengths = (1, 3, 1000) if reason == "length" else ((1, 3, 1000)[end % 3],)
+        [(streamed, why_streamed), *others] = [
+            said(accumulated(events_of(text[:end], reason, length))) for length in lengths
+        ]
         assert all(other == (streamed, why_streamed) for other in others)
         assert why == why_streamed
         calls = [block for block in blocks if not isinstance(block, str)]

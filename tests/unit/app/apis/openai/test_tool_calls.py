@@ -12,6 +12,7 @@ from app.apis.openai.tool_calls import ToolCallShape
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from models.chat.tool_format import find_tool_format
+from tests.sizes import Size
 
 FORMAT = find_tool_format({}, "")
 CITY = '{"city": "Köln \\u00e9", "days": [12, null]}'
@@ -98,12 +99,12 @@ def test_first_chunk_of_a_call_has_its_id_and_name() -> None:
 
 @pytest.mark.parametrize("text", [ANSWER, BROKEN], ids=["valid", "broken"])
 @pytest.mark.parametrize("reason", ["length", "timeout", "stop"])
-def test_stream_of_a_cut_answer_equals_its_body(text: str, reason: FinishReason) -> None:
-    for end in range(len(text) + 1):
+def test_stream_of_a_cut_answer_equals_its_body(text: str, reason: FinishReason, size: Size) -> None:
+    for end in range(0, len(text) + 1, size.pick(small=4, full=1)):
         body = said(whole(text[:end], reason))
         # The reason changes nothing of the pieces, so each cut has all sizes for one of them.
-        for size in SIZES if reason == "length" else (SIZES[end % len(SIZES)],):
-            assert said(streamed(text[:end], reason, size)) == body
+        for length in SIZES if reason == "length" else (SIZES[end % len(SIZES)],):
+            assert said(streamed(text[:end], reason, length)) == body
 
 
 def test_cut_answer_has_partial_arguments_and_no_markup() -> None:

@@ -18,6 +18,7 @@ from app.runs.run_log import RunLog
 from engine.testing.byte_tokenizer import END, START
 from engine.testing.replay_engine import ReplayEngine
 from models.thinking import MarkedThinking
+from tests.sizes import Size
 
 RECORD = ResponseRecord(
     model="m",
@@ -185,11 +186,11 @@ async def test_interrupted_stream_keeps_the_number_of_the_last_event() -> None:
 
 @pytest.mark.parametrize("reasoning", [None, "hm"])
 @pytest.mark.parametrize("text", [ANSWER, CUSTOM])
-async def test_items_of_a_cut_stream_are_those_of_the_response(text: str, reasoning: str | None) -> None:
-    for end in range(len(text) + 1):
+async def test_items_of_a_cut_stream_are_those_of_the_response(text: str, reasoning: str | None, size: Size) -> None:
+    for end in range(0, len(text) + 1, size.pick(small=4, full=1)):
         message = answer(text[:end], "incomplete", reasoning)
-        for size in (1, 7, 1000):
-            events = await events_of(live(message, size))
+        for length in (1, 7, 1000):
+            events = await events_of(live(message, length))
             numbers = [event["sequence_number"] for event in events]
             assert numbers == sorted(set(numbers))
             done = [event["item"] for event in events if event["type"] == "response.output_item.done"]

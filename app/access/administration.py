@@ -18,7 +18,6 @@ from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
 from app.tenants.person import Person
 from app.tenants.principal import Scope
-from app.tenants.reservations import check_reservation
 from app.tenants.token_bucket import Use
 
 
@@ -61,10 +60,8 @@ class Administration:
 
     async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
         """Replace a tenant's limits. Raise InvalidRequestError if all reservations together exceed the disk tier."""
-        if limits.kv_reserved:
-            bound = await asyncio.to_thread(self.reservable_bytes)
-            check_reservation(await self.store.limits.all(), tenant, limits.kv_reserved, bound)
-        await self.store.limits.set(tenant, limits)
+        bound = await asyncio.to_thread(self.reservable_bytes) if limits.kv_reserved else None
+        await self.store.limits.set(tenant, limits, reservable=bound)
         await self.ring.read()
 
     async def tenants(self, num_days: int, *, after: str, query: str, limit: int) -> list[Tenant]:

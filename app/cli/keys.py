@@ -23,7 +23,6 @@ from app.tenants.api_key import ApiKey
 from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
 from app.tenants.name import LOCAL
 from app.tenants.principal import Scope
-from app.tenants.reservations import check_reservation
 from engine.api.errors import EbbError
 
 T = TypeVar("T")
@@ -75,15 +74,13 @@ def revoke(settings: Settings, key_id: str) -> int:
 def limits(settings: Settings, tenant: str, **given: int | None) -> int:
     """Change the given limits of a tenant and print all of them. Raise InvalidRequestError."""
 
-    reserved = given.get("kv_reserved") or 0
-    bound = reservable_bytes(settings) if reserved else 0
+    bound = reservable_bytes(settings) if given.get("kv_reserved") else None
 
     async def change(store: Store) -> TenantLimits:
         known = await store.limits.all()
-        check_reservation(known, tenant, reserved, bound)
         changed = replace(known.get(tenant, NO_LIMITS), **given)
         if given:
-            await store.limits.set(tenant, changed)
+            await store.limits.set(tenant, changed, reservable=bound)
         return changed
 
     print(f"tenant {tenant}: {_limit_words(with_store(settings, change))}")

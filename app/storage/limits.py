@@ -6,11 +6,13 @@ from app.config.sizes import format_size
 from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.tenants.limits import LIMIT_NAMES, LimitReachedError, TenantLimits
+from app.tenants.reservations import check_reservation
 
 RETRY_SECONDS = 60
 """Retry-After of a refusal, although no time is known at which a conversation will be deleted."""
 
 COLUMNS = ", ".join(LIMIT_NAMES)
+ALL_LIMITS = f"SELECT tenant, {COLUMNS} FROM tenant_limits"
 
 
 class LimitStore:
@@ -21,14 +23,21 @@ class LimitStore:
 
     async def all(self) -> dict[str, TenantLimits]:
         """Read the limits of all tenants for which limits were ever set."""
-        rows = await self._database.read(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
+        rows = await self._database.read(ALL_LIMITS)
         return {row["tenant"]: limits_of(row) for row in rows}
 
-    async def set(self, tenant: str, limits: TenantLimits) -> None:
-        """Replace the limits of a tenant."""
+    async def set(self, tenant: str, limits: TenantLimits, *, reservable: int | None = None) -> None:
+        """Replace the limits of a tenant.
+
+        reservable: bytes of the disk tier, into which all reservations must fit together; None checks nothing. Another
+            reservation may be made at the same moment, so the transaction checks. Raise InvalidRequestError.
+        """
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
         def replace(connection: DatabaseConnection) -> None:
+            if reservable is not None and limits.kv_reserved:
+                known = {row["tenant"]: limits_of(row) for row in connection.fetch_all(ALL_LIMITS)}
+                check_reservation(known, tenant, limits.kv_reserved, reservable)
             places = ", ".join("?" * len(values))
             connection.execute(
                 f"INSERT INTO tenant_limits(tenant, {COLUMNS}) VALUES ({places}) "

@@ -1,5 +1,6 @@
 """Limits on what a tenant stores: bytes, and messages of a conversation."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from app.storage.rows import insert_messages
 from app.storage.run_records import MessageEnd, TurnRows
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
+from engine.api.errors import InvalidRequestError
 from tests.unit.stored_chats import answered, imported, message, record, turn
 
 
@@ -190,3 +192,10 @@ async def test_conversations_from_before_are_counted_later(tmp_path: Path) -> No
         pass
     assert await check(store) == expected
     await store.close()
+
+
+async def test_reservations_of_one_moment_fit_together(store: Store) -> None:
+    wanted = (store.limits.set(name, TenantLimits(kv_reserved=60), reservable=100) for name in ("alice", "bob"))
+    made = await asyncio.gather(*wanted, return_exceptions=True)
+    assert sum(isinstance(each, InvalidRequestError) for each in made) == 1
+    assert sum(limits.kv_reserved or 0 for limits in (await store.limits.all()).values()) == 60

@@ -63,6 +63,12 @@ def test_blocks_of_a_tier_below_save_no_computing() -> None:
     assert "they are loaded from a tier below today" in advice(CPU, plan)
 
 
+def test_seconds_of_computing_a_day_do_not_count_as_saved() -> None:
+    # All but 0.0005 of the prompts' tokens are in Redis already, which would take 9 seconds of a day.
+    plan = plan_of(stats_of(GROWING, found(0.5, 0.6, 0.6995, 0.72, 0.72, 0.72)))
+    assert plan["saved_seconds_per_day"] == 0
+
+
 def test_blocks_of_a_tier_above_do_not_count_as_below() -> None:
     plan = plan_of(stats_of(found(0.9, 0.9, 0.9, 0.9, 0.9, 0.9), GROWING), "redis")
     assert plan["saved_seconds_per_day"] == pytest.approx(0.1 * 0.2 * 24 * 3600)

@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional
 
 from engine.cpu import library
+from engine.cpu.huge_pages import huge_memory
 from engine.cpu.library import Kernels
 from models.decoder.adapters import AdapterLayer, LowRank
 
@@ -26,10 +27,7 @@ _FIELDS = {
 
 
 class PackedAdapter:
-    """The matrices of an adapter in panels of bfloat16. `struct` points into memory that this object keeps alive.
-
-    nbytes: size of the panels.
-    """
+    """The matrices of an adapter in panels of bfloat16. `struct` points into memory that this object keeps alive."""
 
     def __init__(
         self, kernels: Kernels, layers: Sequence[AdapterLayer], factors: Sequence[Mapping[str, torch.Tensor]]
@@ -40,7 +38,8 @@ class PackedAdapter:
             of the projections whose columns are levelled.
         """
         self._kernels = kernels
-        self._panels: list[torch.Tensor] = []
+        # Pages of new memory are zeros.
+        self._memory, self._used = huge_memory(self._total(layers)), 0
         self._ranks: list[int] = []
         self._layers = (library.AdapterLayer * len(layers))(
             *(self._layer(layer, of_layer) for layer, of_layer in zip(layers, factors, strict=True))
@@ -52,11 +51,6 @@ class PackedAdapter:
         """Address of `struct`."""
         return ctypes.addressof(self.struct)
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the panels in bytes."""
-        return sum(panels.nbytes for panels in self._panels)
-
     def _layer(self, layer: AdapterLayer, factors: Mapping[str, torch.Tensor]) -> library.AdapterLayer:
         fields = {
             field: self._low_rank(layer[name], factors.get(name)) for field, name in _FIELDS.items() if name in layer
@@ -65,15 +59,27 @@ class PackedAdapter:
 
     def _low_rank(self, change: LowRank, factors: torch.Tensor | None) -> library.LowRank:
         a = change.a if factors is None else change.a * factors.to(change.a.dtype)
-        rank = math.ceil(len(a) / PANEL) * PANEL
+        rank = _padded(len(a))
         self._ranks.append(rank)
         b = functional.pad(change.b, (0, rank - len(a)))
         return library.LowRank(a=self._pack(a), b=self._pack(b), rank=rank, factor=change.factor)
 
     def _pack(self, matrix: torch.Tensor) -> int:
-        """Pack `matrix` [rows, depth]. Rows that are missing in the last panel are zeros."""
+        """Pack `matrix` [rows, depth], and return its address. Rows that are missing in the last panel are zeros."""
         rows, depth = matrix.shape
-        panels = torch.zeros(self._kernels.panel_bytes("bfloat16", depth) * math.ceil(rows / PANEL), dtype=torch.uint8)
+        panels = self._memory[self._used : self._used + self._size(rows, depth)]
+        self._used += len(panels)
         self._kernels.pack_rows(matrix.contiguous(), rows, depth, panels, weights="bfloat16", first_panel=0, step=1)
-        self._panels.append(panels)
         return panels.data_ptr()
+
+    def _size(self, rows: int, depth: int) -> int:
+        return self._kernels.panel_bytes("bfloat16", depth) * math.ceil(rows / PANEL)
+
+    def _total(self, layers: Sequence[AdapterLayer]) -> int:
+        changes = [change for layer in layers for change in layer.values()]
+        return sum(self._size(*each.a.shape) + self._size(len(each.b), _padded(len(each.a))) for each in changes)
+
+
+def _padded(rank: int) -> int:
+    """Return the rank of the panels, which is a whole number of panels of `a`."""
+    return math.ceil(rank / PANEL) * PANEL

@@ -148,7 +148,7 @@ def test_invocation_that_users_could_write_stops_the_start(model: Path, tmp_path
 
 
 @pytest.mark.parametrize("split", ["tensor_parallel_size", "pipeline_parallel_size"])
-def test_processes_that_share_the_model_compute_parts_of_adapters(model: Path, adapters: Path, split: str) -> None:
+def test_processes_that_share_a_model_compute_adapter_parts(model: Path, adapters: Path, split: str) -> None:
     fields = {"cpu_kernels": "torch", "dtype": "float32"} if split == "tensor_parallel_size" else {}
     with opened(model, adapters, **fields) as llm:
         alone = [ids_of(llm, name) for name in ("poet", "", "head")]

@@ -21,6 +21,7 @@ import type { Conversation, ConversationChanges } from "../../services/api/types
 import { download } from "../../services/browser/download";
 import { FIND_KEYS } from "../../services/browser/shortcuts";
 import type { MenuItem } from "../ui/MenuItems.svelte";
+import { keptNote } from "./kept_note";
 
 interface Actions {
   rename: () => void;
@@ -40,11 +41,12 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
     const undo = () => ebb.conversations.change(id, { archived: false });
     ebb.notices.offerUndo(organizeTexts().chat.archivedNotice(title || t().chats.new), undo, t().chats.notChanged);
   };
+  const note = async () => keptNote(await ebb.api.promise(id), new Date());
   return [
     { label: organizeTexts().chat.rename, icon: Pencil, act: actions.rename },
     ...(id === ebb.chat.id ? [{ label: answerTexts().find.title, icon: Search, act: () => (ebb.find.shown = true), keys: FIND_KEYS }] : []),
     pinned
-      ? { label: organizeTexts().chat.unpin, icon: PinOff, act: () => void change({ pinned: false }) }
+      ? { label: organizeTexts().chat.unpin, icon: PinOff, act: () => void change({ pinned: false }), note }
       : { label: organizeTexts().chat.pin, icon: Pin, act: () => void change({ pinned: true }) },
     { label: organizeTexts().chat.organize, icon: FolderInput, act: () => actions.open("organize") },
     { label: organizeTexts().chat.select, icon: ListChecks, act: actions.select },

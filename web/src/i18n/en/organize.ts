@@ -30,6 +30,15 @@ export const texts = {
     rename: "Rename",
     pin: "Pin",
     unpin: "Unpin",
+    /** Whether the disk keeps the KV of a pinned chat. */
+    kept: {
+      whole: (size: string, since: string) => `KV kept: ${size}, since ${since}`,
+      full: (size: string) => `KV kept up to here: ${size}. The space reserved for you is full.`,
+      begun: (size: string) => `KV kept up to here: ${size}. The rest follows with the next answer.`,
+      unreserved: "KV not kept: no space is reserved for you.",
+      later: "The KV is kept from the next answer on.",
+      away: "KV not kept: the disk is not available.",
+    },
     archive: "Archive",
     unarchive: "Unarchive",
     organize: "Folder and tags…",

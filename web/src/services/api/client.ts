@@ -39,6 +39,7 @@ import type {
   SearchParameters,
   SearchResponse,
   Share,
+  PromisedChat,
 } from "./types";
 
 /** Client of the server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
@@ -292,6 +293,11 @@ export class ApiClient extends AccountClient {
   async places(conversationIds: readonly string[]): Promise<[string, ChatTier][]> {
     const { data } = await this.json("post", "/api/places", { body: { conversation_ids: [...conversationIds] } });
     return data.map(({ conversation_id, place }) => [conversation_id, place]);
+  }
+
+  /** Read whether the disk keeps the KV of a pinned chat. */
+  promise(conversationId: string): Promise<PromisedChat> {
+    return this.json("get", "/api/conversations/{id}/promise", { path: { id: conversationId } });
   }
 
   /** Hint that a chat's next question may come soon. Resolves with whether the server restores its KV. */

@@ -19,6 +19,7 @@ export type PromptProgress = Pick<Schemas["RunProgress"], "state" | "total" | "d
 export type ChatFilter = Pick<NonNullable<paths["/api/conversations"]["get"]["parameters"]["query"]>, "archived" | "pinned" | "shown_in" | "tag">;
 export type ChatPage = Schemas["ConversationPage"];
 export type Conversation = Schemas["Conversation"];
+export type PromisedChat = Schemas["PromisedChat"];
 export type DeletedConversation = Schemas["DeletedConversation"];
 export type DeletedConversationPage = Schemas["DeletedConversationPage"];
 export type DeletedMessage = Schemas["DeletedMessage"];

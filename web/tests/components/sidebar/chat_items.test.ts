@@ -11,9 +11,9 @@ let notices: Notices;
 let archive: () => void;
 
 /** The menu of a chat while another one is open, or the same. */
-function itemsWith(open: string, find = { shown: false }) {
+function itemsWith(open: string, find = { shown: false }, pinned = false) {
   const conversations = new Conversations(api);
-  const tides = conversation({ id: "tides", title: "Tides" });
+  const tides = conversation({ id: "tides", title: "Tides", pinned });
   const change = (changes: object) => conversations.change("tides", changes).then(() => true, () => false);
   const ebb = { api, chat: { id: open }, conversations, find, notices, session: { may: () => true } };
   return chatItems(tides, ebb as never, { change } as never);
@@ -51,4 +51,13 @@ it("finds a text in the open chat, with the keys for that", () => {
   const item = named(itemsWith("tides", find))!;
   item.act();
   expect([find.shown, item.keys]).toEqual([true, ["Ctrl", "F"]]);
+});
+
+it("says under the pin of a pinned chat whether its KV is kept", async () => {
+  const promised = { tokens: 0, declined: 0, bytes: 0, since: null, reason: "no_reservation" } as const;
+  vi.spyOn(api, "promise").mockResolvedValue(promised);
+  const noted = (pinned: boolean) => itemsWith("sea", undefined, pinned).filter(({ note }) => note);
+  expect(noted(false)).toEqual([]);
+  const [unpin] = noted(true);
+  expect([unpin!.label, await unpin!.note!()]).toEqual(["Unpin", "KV not kept: no space is reserved for you."]);
 });

@@ -19,7 +19,7 @@ from app.host.served_model import ModelState, ServedModel
 from app.http.operation import Operation
 from app.schemas.models import ModelChoice
 from app.services import server_services
-from engine.api.errors import InvalidRequestError
+from engine.api.errors import NotFoundError
 
 STATUS: Final[Mapping[ModelState, str]] = MappingProxyType(
     {"unloaded": "unloaded", "loading": "loading", "loaded": "loaded", "draining": "unloaded", "failed": "unloaded"}
@@ -103,11 +103,11 @@ async def unload_model(request: Request, fields: ModelChoice) -> Response:
 
 
 def _entry(host: EngineHost, name: str) -> ServedModel:
-    """Return one of several models. Raise as `EngineHost.require`, and InvalidRequestError if there is only one."""
+    """Return one of several models. Raise as `EngineHost.require`, and NotFoundError if the server has only one."""
     host.require(name)
     model = host.find(name)
     if model is None:
-        raise InvalidRequestError(
+        raise NotFoundError(
             "This server has one model, which stays loaded: list several with --models or --models-dir",
             param="model",
             code="one_model",

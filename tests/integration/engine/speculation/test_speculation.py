@@ -185,7 +185,7 @@ def test_repetitive_text_is_drafted_from_itself(model: Path, tmp_path: Path) -> 
 
 
 def test_answers_that_repeat_earlier_ones_take_fewer_steps(model: Path, tmp_path: Path) -> None:
-    """The requests of another tenant take as many steps as the first ones, and all texts are equal."""
+    """Another tenant gains nothing, and all texts are equal."""
     params = replace(WAYS["drawn"], max_tokens=COUNT, ignore_eos=True)
 
     def ask(llm: LLM, tenant: str) -> tuple[tuple[int, ...], int]:

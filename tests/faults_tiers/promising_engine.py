@@ -22,6 +22,7 @@ FLOOD: Final = 10
 """Prompts of the flood for each promised prefix."""
 _AT_ONCE: Final = 16
 _SECONDS: Final = 12 * 3600.0
+_STEP_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,9 @@ def opened(plan: Plan) -> Iterator[LLM]:
     assert config.cache.tiers is not None
     disk = DiskConfig(Path(plan.folder) / "kv", plan.room * plan.block_bytes)
     tiers = replace(config.cache.tiers, disk=disk)
-    with LLM(replace(config, cache=replace(config.cache, tiers=tiers))) as llm:
+    # No client waits for a token, so steps are as large as they can be.
+    scheduler = replace(config.scheduler, itl_target=_STEP_SECONDS)
+    with LLM(replace(config, cache=replace(config.cache, tiers=tiers), scheduler=scheduler)) as llm:
         yield llm
 
 

@@ -93,6 +93,12 @@ def serve(descriptor: int, parent: int, arguments: Sequence[str]) -> None:
             import_module(name)
         # Every worker would make it while it collects the tests.
         import_module("app.openapi").openapi_document()
+    # Not sooner than IMPORTED.
+    import torch
+
+    threads = torch.get_num_threads()
+    # A fork has none of the threads that a computation in parallel starts, and would wait for them forever.
+    torch.set_num_threads(1)
     _import_tests(arguments)
     listening = socket.socket(fileno=descriptor)
     # Workers that have ended leave nothing behind.
@@ -101,6 +107,7 @@ def serve(descriptor: int, parent: int, arguments: Sequence[str]) -> None:
         connection, _ = listening.accept()
         if os.fork() == 0:
             listening.close()
+            torch.set_num_threads(threads)
             _become_worker(connection)
             return
         connection.close()

@@ -29,6 +29,7 @@ CONSTRUCTS: dict[str, Callable[[int], str]] = {
     "quote": lambda number: f"> quoted **{number}**\n>\n",
     "folded": lambda number: ("" if number else "<details open>\n\n") + f"folded **{number}**\n\n",
     "item": lambda number: ("" if number else "- item\n\n") + f"  more **{number}**\n\n",
+    "note": lambda number: ("" if number else "word[^1]\n\n[^1]: note\n\n") + f"    more **{number}**\n\n",
     "paragraphs": lambda number: f"paragraph **{number}**\n\n",
     "rows": lambda number: ("" if number else "| a | b |\n| - | - |\n") + f"| {number} | c |\n",
 }

@@ -64,6 +64,10 @@ def _source(number: int) -> str:
     return f"[^{number}]: Smith, A. (2001).\n"
 
 
+def _item(number: int) -> str:
+    return f"- item {number}\n\n  more\n\n  > quoted\n\n"
+
+
 SOURCES = ("\n\n", *map(_source, range(1_000)))
 SECTION = "## Head\n\nThe tide comes in, and the tide goes out again.\n\n- one\n- two\n\n"
 TEXTS = (
@@ -73,6 +77,16 @@ TEXTS = (
     RepeatedText("references and their sources", lambda number: f"word[^{number}] ", 1_000, 1_000, after=SOURCES),
     RepeatedText("formulas without an end", lambda _: "$$x\n", 4_000, 16_000),
     RepeatedText("folded parts", lambda _: "<details>\na\n</details>\n\n", 2_000, 16_000),
+    RepeatedText("a list of paragraphs and quotes", _item, 1_000, 4_000),
+    RepeatedText("one long quote", lambda number: f"> quoted **{number}**\n>\n", 2_000, 8_000),
+    RepeatedText(
+        "one long folded part",
+        lambda number: f"folded **{number}**\n\n",
+        2_000,
+        8_000,
+        "<details open>\n\n",
+        ("</details>",),
+    ),
     RepeatedText("verse", lambda _: "roses are red  \n", 3_000, 9_000),
     RepeatedText("emphasis", lambda _: "**very** ", 5_000, 16_000),
     RepeatedText("208 kB at once", lambda _: SECTION, 2_900, 2_900, at_once=2_900),

@@ -159,6 +159,11 @@ class DictKind:
     tier: Tier
     values: dict[bytes, bytes] = field(default_factory=dict)
 
+    @property
+    def description(self) -> TierDescription:
+        """See LowerTierKind."""
+        return DictBackend(self.tier).description
+
     def is_off(self, _config: TierConfig) -> bool:
         """See LowerTierKind."""
         return False

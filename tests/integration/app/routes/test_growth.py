@@ -184,6 +184,7 @@ WITHOUT_ROW: Final[dict[str, set[Call]]] = {
         ("GET", "/api/draft"),
         ("PUT", "/api/draft"),
         ("DELETE", "/api/conversations/{id}/warm"),
+        ("GET", "/api/conversations/{id}/promise"),
         ("GET", "/api/account"),
         ("DELETE", "/api/account/former-chats"),
         ("GET", "/v1/conversations/{id}"),
@@ -244,6 +245,8 @@ WITHOUT_ROW: Final[dict[str, set[Call]]] = {
         ("POST", "/detokenize"),
     },
     "belongs to the model": {
+        ("POST", "/models/load"),
+        ("POST", "/models/unload"),
         ("GET", "/v1/models"),
         ("GET", "/v1/models/{name:path}"),
         ("GET", "/api/tags"),

@@ -31,6 +31,8 @@ pytest_plugins = ["tests.store_fixtures"]
 
 PREFIXES = int(os.environ.get("PROMISES", "60"))
 KILLS = 3
+REPORTED = 500
+"""Prefixes between two lines of progress."""
 
 
 @pytest.fixture
@@ -54,6 +56,8 @@ def replies(plan: Plan, kill_at: list[int]) -> dict[int, tuple[int, str | None]]
                 if line.startswith("["):
                     number, tokens, reason = json.loads(line)
                     told[number] = tokens, reason
+                    if len(told) % REPORTED == 0:
+                        print(f"{len(told)} of {PREFIXES} prefixes promised or declined", flush=True)
                 if kill_at and len(told) >= kill_at[0]:
                     kill_at.pop(0)
                     process.kill()

@@ -167,7 +167,7 @@ lint: .make/dev ## check style, format and types, and that the fault tests can b
 bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version's (ARGS=--update saves a new baseline)
 	@$(BIN)/python -m bench.alone $(ARGS)
 
-# A benchmark's module has the name of its target: bench-flood-turns runs bench.flood_turns.
+# A benchmark's module has the name of its target: bench-slow-disk runs bench.slow_disk.
 bench-%: setup .make/dev
 	@$(BIN)/python -m bench.$(subst -,_,$*) $(ARGS)
 
@@ -176,7 +176,6 @@ bench-fleet: setup .make/dev ## print the tables of a fleet: what a replica cost
 	@$(BIN)/python -m bench.fleet_policies --workloads chats hot-prefix --size 0.5 --out build/bench-fleet
 	@$(BIN)/python -m bench.fleet_sim --parts roles
 
-bench-adapters: ## compare restoring from Redis with LMCache, and own host memory with it; JSON and table in bench/results
 bench-agent-turns: ## compare streams with tools, and turns after a compaction, with those without; JSON and table in bench/results, ten minutes
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
@@ -186,8 +185,6 @@ bench-eviction: ## replay a trace of chats against the eviction policies of the 
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
 bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router (ARGS="--parts roles" for one part); JSON in bench/results, page in docs
 bench-fleet-wire: ## measure what a replica costs against an engine in the server's process, and a hand-over; JSON and table in bench/results, two minutes
-bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios
-bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results
 bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
@@ -195,7 +192,6 @@ bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 
 bench-kept-weights: ## compare loads that map packed weights with loads that pack, on random weights; JSON and table in bench/results
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
-bench-redis-servers: ## compare the tier Redis on the binaries of two servers (ARGS="BASELINE [BINARY]"); JSON and table in bench/results
 bench-reuse-curves: ## compare predicted hit rates at other sizes of a tier with replays (ARGS="--traces DIR"); JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
 bench-page-peer: test-setup ## compare the page with Open WebUI's in Chromium, 20 minutes; JSON and table in bench/results
@@ -204,7 +200,6 @@ bench-sampler-vocabulary: ## measure what sampling settings add to a step with 1
 bench-slow-disk: ## measure what a disk that hangs or is slow costs requests that need no disk; JSON and table in bench/results, five minutes
 bench-speculation: ## measure the gain of speculation where answers copy their prompts, and its cost elsewhere; JSON and table in bench/results
 bench-start: ## measure the time and memory of a second start
-bench-transformers-backend: ## compare the step of the transformers backend with that of Ebb's torch decoder, on random weights
 bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
 bench-weights: ## measure multiplication by weights of each format as a share of what the machine can do, and print a table
 bench-weights-memory: ## measure the memory of loaded weights over the size of their GGUF file, and print a table

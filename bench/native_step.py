@@ -18,8 +18,7 @@ from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.request.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
-from engine.worker.worker import ModelLoader, Worker
-from models import registry
+from engine.worker.worker import Worker
 
 BLOCK: Final = 64
 GREEDY: Final = SamplingParams(temperature=0.0)
@@ -51,7 +50,6 @@ class Arm:
         cache_dir: Path,
         *,
         num_blocks: int,
-        load_model: ModelLoader = registry.load_model,
     ) -> None:
         self.name = kernels
         config = EngineConfig(
@@ -59,7 +57,7 @@ class Arm:
             cache=CacheConfig(tiers=None, secret=b"bench"),
             device=DeviceConfig(cpu_kernels=kernels, cache_dir=cache_dir, packed_size=0),
         )
-        self._worker = Worker(config, load_model, progress=print)
+        self._worker = Worker(config, progress=print)
         self._worker.load()
         self._worker.init_kv(num_blocks)
         self._torch_threads = 1 if self._worker.computes_elsewhere else usable_cores()

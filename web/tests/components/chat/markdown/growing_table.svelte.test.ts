@@ -14,7 +14,7 @@ const rowText = (number: number) => `${number}${number % 12}${number / 2} twelft
 
 /** Texts with a table of some rows, whose first line begins with the first mark and its other lines with the second one. */
 const PLACES = [
-  ["by itself", 300, "", ""],
+  ["by itself", 120, "", ""],
   ["after a paragraph", 60, "Before.\n\n", ""],
   ["in a list", 60, "- item\n\n  ", "  "],
   ["in a quote", 60, "> ", "> "],

@@ -87,7 +87,7 @@ test-replicas: test-setup ## run several replicas, pipeline stages and ranks wit
 test-tools: test-setup ## run every benchmark in small, fuzz the API, and check SCIM with scim2_tester, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)
 
-test-page: test-setup ## try in Chromium what the page does besides the main journeys of make test, four minutes
+test-page: test-setup ## try in Chromium what the page does besides the main journeys of make test, five minutes
 	@$(BIN)/python -m pytest -n 2 --size services -m page tests/e2e $(ARGS)
 
 test-postgres: test-setup .make/postgres-$(OLDEST_POSTGRES) .make/postgres-$(NEWEST_POSTGRES) ## run the tests of the store and of the chats on a PostgreSQL of their own, several servers on it, the oldest and the newest version over TLS, and a file on a disk that fails, seven minutes
@@ -157,12 +157,11 @@ wheel: setup ## build the wheel with the page, and check that it is served witho
 soak: setup .make/dev ## run 64 chats for 30 minutes while Redis breaks every 10 s; JSON and report in bench/results
 	@$(BIN)/python -m bench.soak $(ARGS)
 
-lint: .make/dev ## check style, format and types, and that the fault tests can be collected
+lint: .make/dev ## check style, format and types
 	@echo "==> Checking style, format and types"
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -qq --collect-only tests/faults tests/faults_tiers tests/faults_api tests/faults_database
 
 bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version's (ARGS=--update saves a new baseline)
 	@$(BIN)/python -m bench.alone $(ARGS)

@@ -75,6 +75,7 @@ async def test_no_view_has_violations_in_light_or_dark(new_page: NewPage, engine
         assert (view.__name__, await violations_in_both(chat)) == (view.__name__, [])
 
 
+@PAGE
 async def test_narrow_screen_has_no_violations_and_no_overflow(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.page.request.post("/api/import", data=showcase("Tides and tables"))
@@ -149,6 +150,7 @@ async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewP
     assert len(set(depths)) == 3
 
 
+@PAGE
 async def test_shortcuts_show_help_hide_chat_list_and_start_new_chat(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1, title="Left by keyboard")
     await expect(chat.composer).to_be_focused()
@@ -210,6 +212,7 @@ async def test_open_menu_closes_when_another_tab_changes_language(chat: ChatPage
     await expect(items.filter(has_text="Umbenennen")).to_be_visible()
 
 
+@PAGE
 @pytest.mark.parametrize(
     ("locale", "tag", "direction"),
     [

@@ -54,6 +54,7 @@ async def test_second_tab_follows_same_answer(chat: ChatPage, new_page: NewPage)
     assert await other.text_of_answer() == await chat.text_of_answer()
 
 
+@PAGE
 async def test_leaving_chat_keeps_answer_running_and_return_rejoins_it(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=ENDLESS, title="The long one")
     await chat.send("Count the waves.")
@@ -144,6 +145,7 @@ async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
     assert len((await chat.stored(conversation))["messages"]) == 2
 
 
+@PAGE
 async def test_queued_messages_are_sent_one_after_another(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=ENDLESS)
     await chat.send("Who named the seas?")

@@ -128,6 +128,7 @@ def pdf(name: str, content: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/pdf", "buffer": content}
 
 
+@PAGE
 async def test_text_of_pdf_is_sent_with_message(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     chooser = chat.page.get_by_label("Attach files").first

@@ -168,6 +168,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(
     await context.close()
 
 
+@PAGE
 async def test_palette_finds_chats_and_commands_by_keyboard(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:

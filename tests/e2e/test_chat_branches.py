@@ -210,6 +210,7 @@ async def test_answers_take_system_prompts_of_presets(chat: ChatPage) -> None:
     await expect(chat.answers.last.get_by_title("Speak of")).to_have_count(0)
 
 
+@PAGE
 async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=3)
     await chat.send("Name a fish.")

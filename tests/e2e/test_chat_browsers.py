@@ -40,6 +40,7 @@ async def test_page_works_where_cookies_are_blocked(whole_browser_path: str, ser
     assert errors == []
 
 
+@PAGE
 @pytest.mark.parametrize("lacking", ["delete Map.groupBy", "delete HTMLElement.prototype.popover"])
 async def test_old_browser_gets_a_sentence(new_page: NewPage, lacking: str) -> None:
     chat = await new_page()

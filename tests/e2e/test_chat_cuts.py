@@ -70,6 +70,7 @@ async def test_question_without_answer_can_be_answered_again(chat: ChatPage) -> 
     await expect(chat.button("Get an answer")).to_have_count(0)
 
 
+@PAGE
 async def test_copy_of_chat_continues_from_any_answer(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Origin")
     for question in ("One?", "Two?"):

@@ -12,6 +12,7 @@ async def open_deleted(chat: ChatPage) -> None:
     await expect(chat.page.get_by_role("dialog", name="Recently deleted")).to_be_visible()
 
 
+@PAGE
 async def test_deleted_chat_is_restored_later_with_its_messages(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Wanted again")
     await chat.send("Remember the capstan.")

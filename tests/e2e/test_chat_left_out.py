@@ -65,6 +65,7 @@ async def test_refused_question_offers_its_ways_out(chat: ChatPage) -> None:
     )
 
 
+@PAGE
 async def test_full_chat_continues_without_its_first_messages(chat: ChatPage) -> None:
     conversation = await chat.open_imported(full_chat())
     await chat.composer.fill("When is high water?")

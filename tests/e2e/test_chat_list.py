@@ -119,6 +119,7 @@ async def test_deletion_needs_confirmation_and_can_be_undone(chat: ChatPage) -> 
     assert (await chat.page.request.get(f"/api/conversations/{conversation}")).status == 404
 
 
+@PAGE
 async def test_two_tabs_of_browser_stay_in_sync(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Seen by two")
     other = ChatPage(await chat.page.context.new_page())
@@ -133,6 +134,7 @@ async def test_two_tabs_of_browser_stay_in_sync(chat: ChatPage) -> None:
     await chat.expect_status("incomplete")
 
 
+@PAGE
 async def test_pinned_chat_is_first_and_archived_chat_is_in_archive(chat: ChatPage) -> None:
     await chat.new_chat(tokens=1, title="An old anchor")
     await chat.open_new_chat(tokens=1, title="A new anchor")
@@ -158,6 +160,7 @@ async def test_pinned_chat_is_first_and_archived_chat_is_in_archive(chat: ChatPa
     await expect(chat.page.get_by_role("heading", name="Pinned")).to_have_count(0)
 
 
+@PAGE
 async def test_exported_chat_can_be_imported_as_another_one(chat: ChatPage, tmp_path: Path) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Cargo")
     async with chat.page.expect_download() as download:
@@ -176,6 +179,7 @@ async def test_exported_chat_can_be_imported_as_another_one(chat: ChatPage, tmp_
     await expect(chat.chats.get_by_text("Cargo", exact=True)).to_have_count(2)
 
 
+@PAGE
 async def test_archive_of_chatgpt_is_previewed_and_imported(chat: ChatPage, tmp_path: Path) -> None:
     archive = tmp_path / "export.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:

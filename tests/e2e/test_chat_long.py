@@ -57,6 +57,7 @@ async def test_long_chat_opens_at_its_end_and_is_read_upwards(chat: ChatPage, si
     await chat.page.wait_for_function(FEW_BOXES_ARE_EMPTY, arg=messages * 3 // 8)
 
 
+@PAGE
 async def test_link_opens_a_message_with_its_surroundings(chat: ChatPage) -> None:
     conversation = await chat.take_in(long_chat("A linked log", MESSAGES))
     message = (await chat.stored(conversation))["messages"][100]

@@ -70,6 +70,7 @@ def row(chat: ChatPage, number: int) -> Locator:
     return chat.chats.get_by_text(f"Long {number}", exact=True)
 
 
+@PAGE
 async def test_all_of_a_long_list_is_scrolled_walked_and_changed(new_page: NewPage) -> None:
     async with long_folder(new_page) as chat:
         assert await chat.chats.count() < 100

@@ -29,6 +29,7 @@ WAIT_FOR_FORMATTED = """async () => {
 ESSAY = [word for year in range(1800, 1810) for word in (" Ships", " of", f" {year}", " had", " sails.", "\n\n")]
 
 
+@PAGE
 async def test_tables_tasks_code_and_formulas_are_rendered(chat: ChatPage) -> None:
     await chat.open_imported(showcase("Set in type"))
     answer = chat.answers.last

@@ -122,6 +122,7 @@ async def evil() -> AsyncIterator[tuple[str, list[bytes]]]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", heard
 
 
+@PAGE
 async def test_diagrams_are_images_and_invalid_ones_stay_code(chat: ChatPage) -> None:
     await chat.open_imported(one_turn("Diagrams", "Draw.", DIAGRAMS))
     answer = chat.answers.last

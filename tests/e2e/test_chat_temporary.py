@@ -33,6 +33,7 @@ async def test_temporary_chat_is_listed_once_it_is_kept(chat: ChatPage) -> None:
     await expect(chat.chats.filter(has_text="Name a lighthouse.")).to_have_count(1)
 
 
+@PAGE
 async def test_temporary_chat_is_deleted_once_confirmed(chat: ChatPage) -> None:
     await begin(chat, "Name a bird.")
     conversation = chat.page.url.rpartition("/")[2]

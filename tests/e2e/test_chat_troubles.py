@@ -128,6 +128,7 @@ async def test_unreachable_server_is_announced_until_it_returns(chat: ChatPage) 
     await chat.expect_status("incomplete")
 
 
+@PAGE
 async def test_missing_chat_shows_error(chat: ChatPage) -> None:
     await chat.page.goto("/c/conv_0000")
     alert = chat.page.get_by_role("alert").filter(has_text="Try again")

@@ -169,7 +169,7 @@ ROWS: Final = (
         "ids of tokens", lambda n: json.dumps({"tokens": [1] * n}).encode(), reader(DetokenizeRequest), 4_000, 64_000
     ),
     CostRow("messages to tokenize", listed("messages", ASKED), reader(TokenizeRequest), 200, 900),
-    CostRow("items of a conversation", listed("items", ASKED), reader(NewConversation), 1_000, 4_000),
+    CostRow("items of a conversation", listed("items", ASKED), reader(NewConversation), 4_000, 16_000),
     CostRow(
         "selected conversations",
         lambda n: json.dumps({"conversation_ids": ["a"] * n}).encode(),

@@ -104,7 +104,7 @@ async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server
     assert (limited.concurrent_runs, limited.conversations) == (3, None)
     await ada.button("Disable Bob").click()
     await ada.button("Disable").click()
-    await expect(ada.button("Admit Bob again")).to_be_visible()
+    await expect(ada.button("Enable Bob")).to_be_visible()
     await bob.page.reload()
     await log_in(bob.page, "bob")
     await expect(bob.page.get_by_role("alert")).to_contain_text("disabled")

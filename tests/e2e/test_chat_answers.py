@@ -212,7 +212,7 @@ async def test_slash_begins_message_with_saved_prompt(chat: ChatPage) -> None:
     await page.goto("/")
     await chat.composer.press_sequentially("/")
     offered, dialog = page.get_by_role("option"), page.get_by_role("dialog", name="Saved prompts")
-    await expect(page.get_by_text("Save a text that you often begin messages with")).to_be_visible()
+    await expect(page.get_by_text("Save a text that you use often")).to_be_visible()
     await expect(offered).to_have_text("New prompt")
     await page.keyboard.press("Enter")
     await expect(dialog.get_by_role("button", name="New prompt")).to_be_focused()

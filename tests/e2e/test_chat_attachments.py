@@ -111,7 +111,7 @@ async def test_too_long_message_is_announced_with_ways_out(chat: ChatPage) -> No
     await expect(warning.get_by_role("button", name="Ask in a new chat")).to_have_count(0)
     await warning.get_by_role("button", name="Remove log.txt").click()
     await expect(warning).to_have_count(0)
-    await expect(chat.page.get_by_title("How much of the model's window")).to_contain_text(re.compile(r"^\s*\d+ of"))
+    await expect(chat.page.get_by_title("How much of the context window")).to_contain_text(re.compile(r"^\s*\d+ of"))
 
 
 REFUSED = {

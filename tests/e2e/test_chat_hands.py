@@ -70,7 +70,7 @@ async def test_full_window_is_a_number_on_a_phone(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.new_chat(tokens=1, title="Another chat on the phone")
     await chat.open_new_chat(tokens=1, title="A chat with a title that takes all the room that there is")
-    meter = chat.page.get_by_title("How much of the model's window").locator(".short")
+    meter = chat.page.get_by_title("How much of the context window").locator(".short")
     log: FilePayload = {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The tide is out.\n" * 12_000}
     await chat.page.get_by_label("Attach files").first.set_input_files(log)
     await expect(meter).to_have_text(re.compile(r"\d%$"))

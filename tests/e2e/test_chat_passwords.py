@@ -151,7 +151,7 @@ async def test_administrator_finds_person_among_many(browser: Browser, server: R
     await expect(people.get_by_role("rowheader")).to_have_count(1)
     await root.button("Disable Person 127").click()
     await root.page.get_by_role("dialog").get_by_role("button", name="Disable").click()
-    await expect(root.button("Admit Person 127 again")).to_be_visible()
+    await expect(root.button("Enable Person 127")).to_be_visible()
     await root.page.get_by_label("People: Find by name").fill("no such person")
     await expect(root.page.get_by_text("Nothing found.")).to_be_visible()
 

@@ -183,7 +183,7 @@ async def test_react_component_is_previewed_on_a_click(chat: ChatPage) -> None:
 
     await chat.button("Preview").first.click()
     missing = chat.page.frame_locator("iframe[title='Preview of JSX']")
-    await expect(missing.get_by_text("The module recharts is not part of previews")).to_be_visible()
+    await expect(missing.get_by_text("Previews cannot use the module recharts")).to_be_visible()
     await chat.button("Preview").click()
     await expect(chat.page.get_by_text("This component could not be shown: ")).to_be_visible()
 

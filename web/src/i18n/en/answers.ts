@@ -31,7 +31,7 @@ export const texts = {
     title: "Saved prompts",
     search: "Find a prompt",
     none: "No prompts found.",
-    empty: "No saved prompts yet. Save a text that you often begin messages with: “/” in an empty message then lists it here.",
+    empty: "No saved prompts yet. Save a text that you use often. A “/” in an empty message then offers it.",
     add: "New prompt",
     edit: (name: string) => `Edit “${name}”`,
     name: "Name of the prompt",
@@ -42,7 +42,7 @@ export const texts = {
 
   files: {
     search: "Find a file",
-    none: "No files found. Keep a file with the bookmark on it when you attach it.",
+    none: "No files found. To keep a file, attach it and choose its bookmark.",
     size: (characters: string) => `${characters} characters`,
     remove: (name: string) => `Delete ${name}`,
     delete: "Delete",

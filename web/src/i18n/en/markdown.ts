@@ -6,7 +6,7 @@ export const texts = {
   download: (name: string) => `Download as ${name}`,
   preview: "Preview",
   previewProblem: (reason: string) => `This component could not be shown: ${reason}`,
-  previewModule: (name: string) => `The module ${name} is not part of previews, which have react and react-dom only.`,
+  previewModule: (name: string) => `Previews cannot use the module ${name}, only react and react-dom.`,
   previewEmpty: "There is no component to show. Export one as the default.",
   previewOf: (language: string) => `Preview of ${language}`,
   showCode: "Code",

@@ -93,7 +93,7 @@ export const texts = {
     pinned: "Pinned",
     today: "Today",
     yesterday: "Yesterday",
-    week: "Last seven days",
+    week: "Last 7 days",
     archived: "Archived chats",
     menuOf: (title: string) => `More actions for ${title}`,
     selected: (title: string) => `Select ${title}`,
@@ -102,7 +102,7 @@ export const texts = {
 
   temporary: {
     title: "Temporary chat",
-    note: "A temporary chat is not listed or found by search. It is deleted 24 hours after its last message.",
+    note: "A temporary chat is not listed, and the search does not find it. It is deleted 24 hours after its last message.",
     keep: "Keep this chat",
     kept: "The chat is in the list now.",
     remove: "Delete now",
@@ -172,15 +172,15 @@ export const texts = {
   context: {
     used: (used: string, window: string) => `${used} of ${window} tokens`,
     over: (window: string) => `more than ${window} tokens`,
-    title: "How much of the model's window this chat and the message fill",
+    title: "How much of the context window this chat and your message fill",
   },
 
   answer: {
     stopped: "Stopped.",
     interrupted: "Interrupted.",
     cut: "Stopped at the token limit.",
-    empty: "The model ended without an answer. Regenerate it, or ask in other words.",
-    onlyThoughts: "All that the model wrote is in its thoughts. Regenerate the answer, or ask for one without thinking.",
+    empty: "The model ended without an answer. Regenerate it, or rephrase your question.",
+    onlyThoughts: "The model wrote thoughts, but no answer. Regenerate the answer, or ask for one without thinking.",
     joining: "Connection lost. Reconnecting…",
     copy: "Copy answer",
     again: "Regenerate",
@@ -332,7 +332,7 @@ export const texts = {
     runs: (model: string, where: string) => `${model} runs on ${where}.`,
     devices: { cpu: "this machine's CPU", cuda: "this machine's GPU", npu: "an NPU" } as Record<string, string>,
     recent: "Recent chats",
-    better: (name: string) => `A better model for it: ebb pull ${name}`,
+    better: (name: string) => `A better model for this machine: ebb pull ${name}`,
   },
 
   live: {

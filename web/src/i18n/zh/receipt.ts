@@ -33,7 +33,7 @@ export const texts: ReceiptTexts = {
   form: "要求的格式",
   forms: { valid: "符合", invalid: "不符合", unchecked: "未检查" },
   promise: "保留在磁盘上",
-  promised: (tokens, time) => `${tokens} 至 ${time}`,
+  promised: (tokens, time) => `${tokens}，至 ${time}`,
   notPromised: (tokens) => `${tokens} 未保留`,
   rate: "速度",
   total: "总用时",

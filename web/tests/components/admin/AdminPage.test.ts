@@ -90,7 +90,7 @@ it("shows and takes sizes in MiB", async () => {
   expect(field.value).toBe("1.5");
   field.value = "2";
   field.dispatchEvent(new Event("input", { bubbles: true }));
-  const reserved = [...document.querySelectorAll("label")].find(({ textContent }) => textContent.includes("On the disk for promises"))!.querySelector("input")!;
+  const reserved = [...document.querySelectorAll("label")].find(({ textContent }) => textContent.includes("Reserved on the disk"))!.querySelector("input")!;
   reserved.value = "5";
   reserved.dispatchEvent(new Event("input", { bubbles: true }));
   document.querySelector<HTMLButtonElement>("button.primary")!.click();

@@ -30,7 +30,7 @@ const HEALTH: Health = {
 
 it("names a better model that suits the machine, with the command", () => {
   expect(textOf({ ...HEALTH, suggested_model: "qwen3-1.7b" })).toContain(
-    "smollm2 runs on this machine's CPU. A better model for it: ebb pull qwen3-1.7b",
+    "smollm2 runs on this machine's CPU. A better model for this machine: ebb pull qwen3-1.7b",
   );
   expect(textOf(HEALTH)).not.toContain("ebb pull");
 });

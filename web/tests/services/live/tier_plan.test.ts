@@ -39,7 +39,7 @@ it("names no tier above the device", () => {
 });
 
 it.each([
-  [0, "They are loaded from a tier below today, so little computing is saved."],
+  [0, "Today they are loaded from a lower tier, so little computing is saved."],
   [null, "How much computing that saves is not known yet."],
 ])("says what a saving of %s means", (saved, expected) => {
   expect(shown({ saved_seconds_per_day: saved })).toMatch(new RegExp(`\\. ${expected}$`));

@@ -21,6 +21,7 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     await chat.page.keyboard.press("Enter")
     await expect(dialog.get_by_role("button", name="Remove the tag regatta")).to_be_visible()
     await dialog.get_by_role("button", name="Save").click()
+    await expect(chat.page.get_by_text("The folder and the tags were changed.")).to_be_visible()
 
     await expect(chat.chats.get_by_text("Harbour plans", exact=True)).to_have_count(0)
     await chat.page.get_by_role("button", name="Sailing, 1 chat").click()

@@ -93,6 +93,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "المجلد والوسوم" : `مجلد ووسوم ${chats(count)}`),
+    changed: "تم تغيير المجلد والوسوم.",
     folder: "المجلد",
     none: "بلا مجلد",
     mixed: "إبقاؤها كما هي",

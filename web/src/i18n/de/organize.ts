@@ -81,6 +81,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => plural(count, { one: "Ordner und Tags", other: `Ordner und Tags von ${count} Chats` }),
+    changed: "Ordner und Tags wurden geändert.",
     folder: "Ordner",
     none: "Kein Ordner",
     mixed: "Unverändert lassen",

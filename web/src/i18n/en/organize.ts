@@ -78,6 +78,7 @@ export const texts = {
 
   dialog: {
     title: (count: number) => (count === 1 ? "Folder and tags" : `Folder and tags of ${count} chats`),
+    changed: "The folder and the tags were changed.",
     folder: "Folder",
     none: "No folder",
     mixed: "Leave as they are",

@@ -81,6 +81,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => plural(count, { one: "Carpeta y etiquetas", other: `Carpeta y etiquetas de ${count} chats` }),
+    changed: "Se han cambiado la carpeta y las etiquetas.",
     folder: "Carpeta",
     none: "Sin carpeta",
     mixed: "Dejar como están",

@@ -81,6 +81,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => plural(count, { one: "Dossier et étiquettes", other: `Dossier et étiquettes de ${count} conversations` }),
+    changed: "Le dossier et les étiquettes ont été modifiés.",
     folder: "Dossier",
     none: "Aucun dossier",
     mixed: "Ne rien changer",

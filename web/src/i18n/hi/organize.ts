@@ -81,6 +81,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "फ़ोल्डर और टैग" : `${count} चैट के फ़ोल्डर और टैग`),
+    changed: "फ़ोल्डर और टैग बदले गए।",
     folder: "फ़ोल्डर",
     none: "कोई फ़ोल्डर नहीं",
     mixed: "जैसे हैं वैसे रहने दें",

@@ -78,6 +78,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "フォルダーとタグ" : `${count} 件のチャットのフォルダーとタグ`),
+    changed: "フォルダーとタグを変更しました。",
     folder: "フォルダー",
     none: "フォルダーなし",
     mixed: "変更しない",

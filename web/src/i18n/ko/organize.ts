@@ -78,6 +78,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "폴더 및 태그" : `채팅 ${count}개의 폴더 및 태그`),
+    changed: "폴더와 태그를 변경했습니다.",
     folder: "폴더",
     none: "폴더 없음",
     mixed: "그대로 두기",

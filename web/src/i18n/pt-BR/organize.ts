@@ -81,6 +81,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => plural(count, { one: "Pasta e etiquetas", other: `Pasta e etiquetas de ${count} conversas` }),
+    changed: "A pasta e as etiquetas foram alteradas.",
     folder: "Pasta",
     none: "Sem pasta",
     mixed: "Deixar como estão",

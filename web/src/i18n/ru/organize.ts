@@ -81,6 +81,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "Папка и метки" : plural(count, { one: `Папка и метки ${count} чата`, few: `Папка и метки ${count} чатов`, other: `Папка и метки ${count} чатов` })),
+    changed: "Папка и метки изменены.",
     folder: "Папка",
     none: "Без папки",
     mixed: "Оставить как есть",

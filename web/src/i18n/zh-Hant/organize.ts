@@ -78,6 +78,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "資料夾和標籤" : `${count} 個對話的資料夾和標籤`),
+    changed: "已變更資料夾和標籤。",
     folder: "資料夾",
     none: "沒有資料夾",
     mixed: "保持不變",

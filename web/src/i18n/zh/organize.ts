@@ -78,6 +78,7 @@ export const texts: OrganizeTexts = {
 
   dialog: {
     title: (count) => (count === 1 ? "文件夹和标签" : `${count} 个对话的文件夹和标签`),
+    changed: "已更改文件夹和标签。",
     folder: "文件夹",
     none: "无文件夹",
     mixed: "保持不变",

@@ -28,20 +28,34 @@ export function monthName(month: string, now: Date): string {
 /** Format a Unix time in seconds as a time of day, with the day before today, and with the year before this year. */
 export function moment(seconds: number, now: Date): string {
   const time = new Date(seconds * 1_000);
-  const precision = time.getFullYear() !== now.getFullYear() ? "year" : midnight(time) !== midnight(now) ? "day" : "time";
-  return momentFormat(language.locale, precision).format(time);
+  return formatOf({ ...TIME, ...dayOf(time, now) }).format(time);
 }
 
-const PRECISIONS = { time: {}, day: { day: "numeric", month: "short" }, year: { day: "numeric", month: "short", year: "numeric" } } as const;
-/** Formats by their key. Making one takes as long as drawing a short question. */
-const momentFormats = new Map<string, Intl.DateTimeFormat>();
+/** Format a Unix time in seconds as a time of day if it is today, else as the day, with the year before this year. */
+export function dayOrTime(seconds: number, now: Date): string {
+  const time = new Date(seconds * 1_000);
+  return formatOf(dayOf(time, now) ?? TIME).format(time);
+}
 
-function momentFormat(locale: string, precision: keyof typeof PRECISIONS): Intl.DateTimeFormat {
-  const key = `${locale} ${precision}`;
-  let format = momentFormats.get(key);
+const TIME: Intl.DateTimeFormatOptions = { hour: "numeric", minute: "2-digit" };
+const DAY: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
+const DAY_OF_YEAR: Intl.DateTimeFormatOptions = { ...DAY, year: "numeric" };
+
+/** Return what tells the day of a time apart from other days. Undefined for today. */
+function dayOf(time: Date, now: Date): Intl.DateTimeFormatOptions | undefined {
+  if (time.getFullYear() !== now.getFullYear()) return DAY_OF_YEAR;
+  return midnight(time) === midnight(now) ? undefined : DAY;
+}
+
+/** Formats by their key. Making one takes as long as drawing a short question. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = [language.locale, ...Object.keys(options)].join(" ");
+  let format = formats.get(key);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", ...PRECISIONS[precision] });
-    momentFormats.set(key, format);
+    format = new Intl.DateTimeFormat(language.locale, options);
+    formats.set(key, format);
   }
   return format;
 }

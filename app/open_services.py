@@ -137,7 +137,9 @@ class _Opening:
         await self._make_gates()
         self._make_runs()
         await self._begin_runs()
-        records, model = await self._records(), self._model()
+        records, model = self._records(), self._model()
+        handlers = [*records.notice_handlers, model.pinned_kv.notice_handlers]
+        await store.database.listen(NoticeTable(handlers).on_notice)
         metrics, threads = Metrics(host, lambda: self.runs.live, lambda: self.ring.reserved_bytes), TenantThreads()
         services = Services(
             store=store,
@@ -220,9 +222,9 @@ class _Opening:
             await self.titles.begin()
         self.erasure = KVErasure(self.host, self.store, former=self.lease.former, leads=lambda: self.lease.leads)
 
-    async def _records(self) -> RecordServices:
+    def _records(self) -> RecordServices:
         store = self.store
-        records = RecordServices(
+        return RecordServices(
             storage_probe=StorageProbe(store.database),
             runs=self.runs,
             changes=self.changes,
@@ -234,8 +236,6 @@ class _Opening:
             shared_deletions=SharedDeletions(self.host, store, self.runs, self.erasure, lambda: self.lease.leads),
             replica_directory=_replica_directory(store) if self.plan.shares_replicas else None,
         )
-        await store.database.listen(NoticeTable(records.notice_handlers).on_notice)
-        return records
 
     def _model(self) -> ModelServices:
         answers = AnswerMemory(self.store.answers, Owners(self.plan.tenant_weights))

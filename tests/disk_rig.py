@@ -1,6 +1,7 @@
 """A disk tier of small blocks, and the operations that tests perform on it."""
 
 import hashlib
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +80,12 @@ class Disk:
         """Close the tier and its folder."""
         self.tier.close()
         self.backend.close()
+
+
+def promised_files(folder: Path) -> list[Path]:
+    """Return the files of blocks that are promised for at least an hour."""
+    files = [path for path in folder.rglob("*") if len(path.name) == 64]
+    return [path for path in files if path.stat().st_atime > time.time() + 3600]
 
 
 @contextmanager

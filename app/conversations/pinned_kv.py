@@ -4,11 +4,14 @@ pinned, answered or renewed -> promised for a day -> renewed every half hour -> 
 
 The mark `pinned` in the database is the only record. A server that starts renews the promises of all pinned chats, and
 a promise outlasts the stop of a server by a day. Without bytes that are reserved for the tenant, nothing is promised.
+
+Each server of a database does this with its own disk, or with the folder that it shares with others. A change of the
+mark reaches all of them by a notice.
 """
 
 import asyncio
+import json
 import logging
-import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,9 +22,11 @@ from app.domain.token_history import num_common, pack_ids
 from app.host.engine_host import EngineHost
 from app.runs.run import Run
 from app.schemas.response_bodies.places import ChatDeclineReason
+from app.storage.conversations import PINNED
+from app.storage.notices import NoticeHandlers
 from app.storage.store import Store
 from engine.api.errors import EbbError, NotFoundError
-from engine.api.promise import PromiseReport, PromiseRequest
+from engine.api.promise import PromiseRequest
 
 PROMISED_SECONDS: Final = 24 * 3600.0
 """Time for which a promise lasts without a renewal."""
@@ -47,15 +52,16 @@ class KeptKV:
     tokens: number of the first tokens of the chat whose KV is kept.
     declined: number of the tokens after these that fill blocks and are not kept.
     nbytes: size of the KV that is kept.
-    since: time since which this server has kept it, in seconds since the epoch; None if nothing is kept.
     reason: why not all of it is kept; None if it is.
     """
 
     tokens: int = 0
     declined: int = 0
     nbytes: int = 0
-    since: float | None = None
     reason: ChatDeclineReason | None = None
+
+
+_NOT_READY: Final = KeptKV(reason="not_ready")
 
 
 class PinnedKV:
@@ -79,7 +85,7 @@ class PinnedKV:
         self._reserved = reserved
         self._reserving = reserving
         self._kept: dict[str, dict[str, KeptKV]] = {}
-        """State of each pinned chat, by tenant and id."""
+        """State of each chat that may have promises for its pin, by tenant and id."""
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -98,12 +104,24 @@ class PinnedKV:
         """Promise the blocks of an answer too once it has ended, if its chat is pinned."""
         self._spawn(self._after(run))
 
+    @property
+    def notice_handlers(self) -> NoticeHandlers:
+        """Handlers of the notices of other servers."""
+        return {PINNED: self._on_notice}
+
+    def _on_notice(self, text: str) -> None:
+        server, tenant, conversation_id, pinned = json.loads(text)
+        if server != self._store.database.server:
+            self.on_marked(tenant, [conversation_id], pinned=pinned)
+
     def on_marked(self, tenant: str, conversation_ids: Sequence[str], *, pinned: bool) -> None:
         """Follow a change of the mark `pinned`."""
         if pinned and not self._reserved(tenant):
             return
         for conversation_id in conversation_ids:
             if pinned:
+                # From now on there may be promises, which a removal of the mark must find.
+                self._kept.setdefault(tenant, {}).setdefault(conversation_id, _NOT_READY)
                 self._spawn(self._renew(tenant, conversation_id, _PATIENCE_SECONDS))
             elif conversation_id in self._kept.get(tenant, ()):
                 self._spawn(self._release(tenant, conversation_id))
@@ -117,7 +135,7 @@ class PinnedKV:
         if kept is None or kept.reason is not None:
             await self._renew(tenant, conversation_id, _PATIENCE_SECONDS)
             kept = self._kept.get(tenant, {}).get(conversation_id)
-        return kept or KeptKV(reason="not_ready")
+        return kept or _NOT_READY
 
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.create_task(_logged(work), name="keep-pinned-kv")
@@ -150,7 +168,7 @@ class PinnedKV:
     async def _promise(self, store: Store, conversation_id: str, patience: float) -> KeptKV:
         engine, reserved = self._host.engine, self._reserved(store.tenant)
         if engine is None or self._host.status not in ("ok", "degraded"):
-            return KeptKV(reason="not_ready")
+            return _NOT_READY
         if not reserved:
             return KeptKV(reason="no_reservation")
         ids = (await ChatPrefixes(self._host, store).prefixes([conversation_id])).get(conversation_id)
@@ -158,27 +176,39 @@ class PinnedKV:
             return KeptKV(reason="not_computed")
         wanted = PromiseRequest(len(ids), PROMISED_SECONDS, reserved)
         report = await engine.prefixes.promise(ids, wanted, tenant=store.tenant, patience=patience)
-        block_size, nbytes = engine.config.cache.block_size, engine.stats().blocks.nbytes
-        before = self._kept[store.tenant].get(conversation_id)
-        return _kept(report, before, report.num_tokens // block_size * nbytes)
+        num_blocks = report.num_tokens // engine.config.cache.block_size
+        nbytes = num_blocks * engine.stats().blocks.nbytes
+        return KeptKV(tokens=report.num_tokens, declined=report.num_declined, nbytes=nbytes, reason=report.reason)
 
     async def _release(self, tenant: str, conversation_id: str) -> None:
-        """End the promises of a chat that is not pinned any more, except for what other pinned chats begin with."""
+        """End the promises of a chat that is not pinned any more, except for what other pinned chats begin with.
+
+        A renewal tries again what fails.
+        """
         async with self._lock(tenant):
-            store = self._store.of(tenant)
+            store, kept = self._store.of(tenant), self._kept.setdefault(tenant, {})
             try:
                 if (await store.conversations.get(conversation_id)).pinned:
                     return
             except NotFoundError:
                 # The deletion erases its blocks.
-                self._kept[tenant].pop(conversation_id, None)
+                kept.pop(conversation_id, None)
                 return
-            prefixes = ChatPrefixes(self._host, store)
-            ids = (await prefixes.prefixes([conversation_id])).get(conversation_id)
-            if ids and (engine := self._host.engine) is not None:
-                num_shared = await self._num_shared(prefixes, ids, await store.conversations.pinned_ids())
-                await engine.prefixes.release(ids, num_shared=num_shared, tenant=tenant)
-            self._kept[tenant].pop(conversation_id, None)
+            if await self._is_released(store, conversation_id):
+                kept.pop(conversation_id, None)
+            else:
+                kept[conversation_id] = _NOT_READY
+
+    async def _is_released(self, store: Store, conversation_id: str) -> bool:
+        engine = self._host.engine
+        if engine is None:
+            return False
+        prefixes = ChatPrefixes(self._host, store)
+        ids = (await prefixes.prefixes([conversation_id])).get(conversation_id)
+        if not ids:
+            return True
+        num_shared = await self._num_shared(prefixes, ids, await store.conversations.pinned_ids())
+        return await engine.prefixes.release(ids, num_shared=num_shared, tenant=store.tenant)
 
     async def _num_shared(self, prefixes: ChatPrefixes, ids: Sequence[int], pinned: Sequence[str]) -> int:
         """Return the length of the longest prefix of `ids` that one of the pinned chats begins with."""
@@ -189,6 +219,8 @@ class PinnedKV:
         return longest
 
     async def _renew_forever(self) -> None:
+        # A chat that is unpinned before there is an engine must be known, to be released by it.
+        await self._try_to_renew_all()
         wait = _FIRST_WAIT_SECONDS
         while True:
             await self._host.until_ready()
@@ -225,15 +257,3 @@ async def _logged(work: Awaitable[None]) -> None:
         logger.warning("the KV of a pinned chat is promised later: %s", error)
     except Exception:
         logger.exception("the KV of a pinned chat could not be promised; the next renewal tries again")
-
-
-def _kept(report: PromiseReport, before: KeptKV | None, nbytes: int) -> KeptKV:
-    """Return the state after a renewal. before: the state before it."""
-    since = (before.since if before is not None else None) or time.time()
-    return KeptKV(
-        tokens=report.num_tokens,
-        declined=report.num_declined,
-        nbytes=nbytes,
-        since=since if report.num_tokens else None,
-        reason=report.reason,
-    )

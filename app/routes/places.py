@@ -28,14 +28,10 @@ async def leave_conversation(request: Request) -> Response:
 
 
 async def get_promised_kv(request: Request) -> Response:
-    """Return whether the disk keeps the KV of a pinned conversation, since when, and how much of it, or why not."""
+    """Return whether the disk keeps the KV of a pinned conversation, and how much of it, or why not."""
     services = services_of(request)
     kept = await services.model.pinned_kv.state(services.store.tenant, request.path_params["id"])
-    return JSONResponse(
-        PromisedChat(
-            tokens=kept.tokens, declined=kept.declined, bytes=kept.nbytes, since=kept.since, reason=kept.reason
-        )
-    )
+    return JSONResponse(PromisedChat(tokens=kept.tokens, declined=kept.declined, bytes=kept.nbytes, reason=kept.reason))
 
 
 operations = [

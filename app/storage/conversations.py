@@ -1,9 +1,10 @@
 """The store of a tenant's conversations."""
 
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from app.domain.bounds import MAX_TAGS
 from app.domain.records import Conversation, new_id
@@ -22,6 +23,9 @@ from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata", "folder_id", "tags", "temporary")
 MARKS = {"title", "pinned", "archived", "metadata", "folder_id", "tags", "temporary"}
 """Fields whose change does not count as using the conversation: `updated_at` stays the same."""
+
+PINNED: Final = "pinned"
+"""Topic of notices that a conversation was pinned or unpinned: server, tenant, conversation and mark as JSON."""
 
 ListPosition = tuple[bool, float, str]
 """Position in the list: pinned, updated_at, id. The list is in descending order."""
@@ -260,6 +264,9 @@ class ConversationStore:
                 after.id,
             ),
         )
+        if after.pinned != before.pinned:
+            notice = json.dumps([self._database.server, self._tenant, after.id, after.pinned])
+            connection.notify(PINNED, notice)
         return after
 
     async def see(self, conversation_id: str) -> bool:

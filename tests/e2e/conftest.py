@@ -30,6 +30,7 @@ FAILURE_SECONDS = 5.0
 WORD_SECONDS = 0.02
 WINDOW = 20_000
 DELETED_DAYS = 30
+RESERVABLE_BYTES = 1 << 30
 
 FAILED = pytest.StashKey[bool]()
 
@@ -86,7 +87,9 @@ async def server(
 ) -> AsyncIterator[str]:
     """Serve one test, without anything that another test has left. Give the base URL."""
     state_dir = tmp_path_factory.mktemp("server")
-    async with running_server(state_dir, engine, static=page_files, deleted_days=DELETED_DAYS) as running:
+    async with running_server(
+        state_dir, engine, static=page_files, deleted_days=DELETED_DAYS, reservable_bytes=RESERVABLE_BYTES
+    ) as running:
         yield running.url
 
 

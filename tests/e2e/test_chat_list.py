@@ -161,6 +161,26 @@ async def test_pinned_chat_is_first_and_archived_chat_is_in_archive(chat: ChatPa
 
 
 @PAGE
+async def test_menu_of_pinned_chat_says_whether_its_kv_is_kept(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1, title="Tides")
+    await chat.send("The tide comes in. " * 20)
+    await chat.expect_status("incomplete")
+    await chat.choose("Tides", "Pin")
+    await expect(chat.page.get_by_role("heading", name="Pinned")).to_be_visible()
+    unpin = chat.page.get_by_role("menuitem", name="Unpin", exact=True)
+    await chat.menu_of("Tides").click()
+    await expect(unpin).to_have_accessible_description("KV not kept: no space is reserved for you.")
+    await expect(unpin).to_contain_text("KV not kept")
+    await chat.page.keyboard.press("Escape")
+    reserved = await chat.page.request.put("/api/admin/tenants/local/limits", data={"kv_reserved": 1 << 20})
+    assert reserved.ok, await reserved.text()
+    await chat.menu_of("Tides").click()
+    await expect(unpin).to_have_accessible_description(re.compile(r"^KV kept: [1-9]"))
+    await unpin.click()
+    await expect(chat.page.get_by_role("heading", name="Pinned")).to_have_count(0)
+
+
+@PAGE
 async def test_exported_chat_can_be_imported_as_another_one(chat: ChatPage, tmp_path: Path) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Cargo")
     async with chat.page.expect_download() as download:

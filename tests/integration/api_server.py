@@ -138,6 +138,8 @@ async def running_server(
     deleted_days: int = 0,
     token_prices: TokenPrices | None = None,
     models: ModelTable | None = None,
+    database_url: str = "",
+    reservable_bytes: int = 0,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
 
@@ -152,6 +154,8 @@ async def running_server(
     deleted_days: time for which deleted chats can be restored; 0 means ten minutes.
     token_prices: None if the server charges nothing.
     models: of a server that has several; `engine` is the default one.
+    database_url: address of a PostgreSQL database, which replaces the file.
+    reservable_bytes: bound of the disk tier, into which all reservations must fit.
     """
     host = EngineHost(aliases=aliases or ModelAliases(), models=models)
     path = state_dir / "conversations.db"
@@ -165,6 +169,8 @@ async def running_server(
             share_links=share_links,
             deleted_days=deleted_days,
             token_prices=token_prices,
+            database_url=database_url,
+            reservable_bytes=lambda: reservable_bytes,
         ),
     )
     await engine.start()

@@ -38,14 +38,12 @@ class PromisedChat(TypedDict):
     tokens: number of the conversation's first tokens whose KV is kept.
     declined: number of the tokens after these that fill blocks and are not kept.
     bytes: size of the KV that is kept.
-    since: time since which the server has kept it, since its start at most; null if nothing is kept.
     reason: why not all of it is kept; null if it is.
     """
 
     tokens: int
     declined: int
     bytes: int
-    since: float | None
     reason: ChatDeclineReason | None
 
 

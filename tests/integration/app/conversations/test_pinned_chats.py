@@ -13,7 +13,9 @@ import pytest
 
 from app.tenants.limits import TenantLimits
 from cache_tiers.disk.value_file import file_bytes
-from tests.integration.api_server import api_client, running_server
+from engine.loop.async_llm import AsyncLLMEngine
+from tests.disk_rig import promised_files
+from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, read, said
 from tests.integration.engine_rig import BLOCK, block_nbytes, engine_config
 from tests.integration.real_server import build_real_engine
@@ -28,12 +30,20 @@ RESERVED = 1 << 30
 
 @asynccontextmanager
 async def serving(model: Path, folder: Path, reserved: int | None = RESERVED) -> AsyncIterator[aiohttp.ClientSession]:
+    async with opened(model, folder, reserved) as (_, http):
+        yield http
+
+
+@asynccontextmanager
+async def opened(
+    model: Path, folder: Path, reserved: int | None = RESERVED, *, ready: bool = True
+) -> AsyncIterator[tuple[RunningServer[AsyncLLMEngine], aiohttp.ClientSession]]:
     engine = await build_real_engine(engine_config(model, folder / "state", blocks=60, redis_url="off", disk=True))
-    async with running_server(folder, engine) as server, api_client(server.url) as http:
+    async with running_server(folder, engine, ready=ready) as server, api_client(server.url) as http:
         await server.services.store.limits.set("local", TenantLimits(kv_reserved=reserved))
         await server.services.access.ring.read()
         server.services.model.pinned_kv.start()
-        yield http
+        yield server, http
 
 
 async def state(http: aiohttp.ClientSession, chat: str) -> dict[str, Any]:
@@ -46,9 +56,7 @@ async def pin(http: aiohttp.ClientSession, chat: str, *, pinned: bool = True) ->
 
 
 def promised(folder: Path) -> list[Path]:
-    """Return the files of blocks that are promised for at least an hour."""
-    files = [path for path in (folder / "state" / "kv").rglob("*") if len(path.name) == 64]
-    return [path for path in files if path.stat().st_atime > time.time() + 3600]
+    return promised_files(folder / "state" / "kv")
 
 
 async def until_promised(folder: Path, least: int, most: int = 1 << 20) -> int:
@@ -58,7 +66,6 @@ async def until_promised(folder: Path, least: int, most: int = 1 << 20) -> int:
 
 
 async def test_pinned_chat_is_promised_as_it_grows(shallow_model: Path, tmp_path: Path) -> None:
-    began = time.time()
     async with serving(shallow_model, tmp_path) as http:
         chat = await created(http, params=SHORT)
         first = await said(http, chat, QUESTION)
@@ -70,7 +77,6 @@ async def test_pinned_chat_is_promised_as_it_grows(shallow_model: Path, tmp_path
         kept = await state(http, chat)
         assert (kept["tokens"], kept["declined"], kept["reason"]) == (num_full * BLOCK, 0, None)
         assert kept["bytes"] == num_full * block_nbytes(shallow_model)
-        assert began <= kept["since"] <= time.time()
         await said(http, chat, QUESTION)
         assert await until_promised(tmp_path, 2 * num_full - 1) > num_full
         await pin(http, chat, pinned=False)
@@ -83,12 +89,28 @@ async def test_promise_is_renewed_when_the_server_starts(shallow_model: Path, tm
         chat = await created(http, params=SHORT)
         await said(http, chat, QUESTION)
         await pin(http, chat)
-        await state(http, chat)
+        before = await state(http, chat)
         count = await until_promised(tmp_path, 1)
     for path in promised(tmp_path):
         os.utime(path, (time.time() + 60, path.stat().st_mtime))
-    async with serving(shallow_model, tmp_path):
+    async with serving(shallow_model, tmp_path) as http:
         assert await until_promised(tmp_path, count) == count
+        assert await state(http, chat) == before
+
+
+async def test_chat_unpinned_while_the_model_loads_is_released(shallow_model: Path, tmp_path: Path) -> None:
+    async with serving(shallow_model, tmp_path) as http:
+        chat = await created(http, params=SHORT)
+        await said(http, chat, QUESTION)
+        await pin(http, chat)
+        await until_promised(tmp_path, 1)
+    async with opened(shallow_model, tmp_path, ready=False) as (server, http):
+        # The server has read the marks.
+        await asyncio.to_thread(until, lambda: bool(server.services.model.pinned_kv._kept))
+        await pin(http, chat, pinned=False)
+        assert promised(tmp_path)
+        server.services.model.host.ready(server.engine, "identity")
+        await until_promised(tmp_path, 0, 0)
 
 
 async def test_start_of_another_pinned_chat_stays_promised(shallow_model: Path, tmp_path: Path) -> None:
@@ -116,7 +138,6 @@ async def test_chat_that_is_not_kept_says_why(shallow_model: Path, tmp_path: Pat
             "tokens": 0,
             "declined": 0,
             "bytes": 0,
-            "since": None,
             "reason": "no_reservation",
         }
     room = 2 * file_bytes(block_nbytes(shallow_model)) + 1000

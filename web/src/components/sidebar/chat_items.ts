@@ -41,7 +41,7 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
     const undo = () => ebb.conversations.change(id, { archived: false });
     ebb.notices.offerUndo(organizeTexts().chat.archivedNotice(title || t().chats.new), undo, t().chats.notChanged);
   };
-  const note = async () => keptNote(await ebb.api.promise(id), new Date());
+  const note = async () => keptNote(await ebb.api.promise(id));
   return [
     { label: organizeTexts().chat.rename, icon: Pencil, act: actions.rename },
     ...(id === ebb.chat.id ? [{ label: answerTexts().find.title, icon: Search, act: () => (ebb.find.shown = true), keys: FIND_KEYS }] : []),

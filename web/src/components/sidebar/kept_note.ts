@@ -1,14 +1,13 @@
 import { organizeTexts } from "../../i18n/organize";
 import type { PromisedChat } from "../../services/api/types";
-import { moment } from "../../services/format/dates";
 import { bytes } from "../../services/format/numbers";
 
-/** Return whether the disk keeps the KV of a pinned chat, since when and how much, or why not. */
-export function keptNote({ reason, bytes: size, since }: PromisedChat, now: Date): string {
+/** Return how much KV of a pinned chat the disk keeps, or why it does not. */
+export function keptNote({ reason, bytes: size }: PromisedChat): string {
   const texts = organizeTexts().chat.kept;
   switch (reason) {
     case null:
-      return texts.whole(bytes(size), moment(since ?? now.getTime() / 1_000, now));
+      return texts.all(bytes(size));
     case "reservation_full":
       return texts.full(bytes(size));
     case "no_reservation":

@@ -47,7 +47,7 @@ export const texts: OrganizeTexts = {
     pin: "تثبيت",
     unpin: "إلغاء التثبيت",
     kept: {
-      whole: (size, since) => `ذاكرة KV محفوظة: ${size}، منذ ${since}`,
+      all: (size) => `ذاكرة KV محفوظة: ${size}`,
       full: (size) => `ذاكرة KV محفوظة حتى هنا: ${size}. المساحة المحجوزة لك ممتلئة.`,
       begun: (size) => `ذاكرة KV محفوظة حتى هنا: ${size}. سيُحفظ الباقي مع الإجابة التالية.`,
       unreserved: "ذاكرة KV غير محفوظة: لا توجد مساحة محجوزة لك.",

@@ -35,7 +35,7 @@ export const texts: OrganizeTexts = {
     pin: "Anheften",
     unpin: "Lösen",
     kept: {
-      whole: (size, since) => `KV aufbewahrt: ${size}, seit ${since}`,
+      all: (size) => `KV aufbewahrt: ${size}`,
       full: (size) => `KV bis hierher aufbewahrt: ${size}. Der für Sie reservierte Platz ist voll.`,
       begun: (size) => `KV bis hierher aufbewahrt: ${size}. Der Rest folgt mit der nächsten Antwort.`,
       unreserved: "KV nicht aufbewahrt: Für Sie ist kein Platz reserviert.",

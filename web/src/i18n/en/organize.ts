@@ -32,7 +32,7 @@ export const texts = {
     unpin: "Unpin",
     /** Whether the disk keeps the KV of a pinned chat. */
     kept: {
-      whole: (size: string, since: string) => `KV kept: ${size}, since ${since}`,
+      all: (size: string) => `KV kept: ${size}`,
       full: (size: string) => `KV kept up to here: ${size}. The space reserved for you is full.`,
       begun: (size: string) => `KV kept up to here: ${size}. The rest follows with the next answer.`,
       unreserved: "KV not kept: no space is reserved for you.",

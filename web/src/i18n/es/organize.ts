@@ -35,7 +35,7 @@ export const texts: OrganizeTexts = {
     pin: "Fijar",
     unpin: "Dejar de fijar",
     kept: {
-      whole: (size, since) => `KV conservado: ${size}, desde ${since}`,
+      all: (size) => `KV conservado: ${size}`,
       full: (size) => `KV conservado hasta aquí: ${size}. El espacio reservado para usted está lleno.`,
       begun: (size) => `KV conservado hasta aquí: ${size}. El resto seguirá con la próxima respuesta.`,
       unreserved: "KV no conservado: no hay espacio reservado para usted.",

@@ -35,7 +35,7 @@ export const texts: OrganizeTexts = {
     pin: "Épingler",
     unpin: "Désépingler",
     kept: {
-      whole: (size, since) => `KV conservé : ${size}, depuis ${since}`,
+      all: (size) => `KV conservé : ${size}`,
       full: (size) => `KV conservé jusqu’ici : ${size}. L’espace qui vous est réservé est plein.`,
       begun: (size) => `KV conservé jusqu’ici : ${size}. Le reste suivra avec la prochaine réponse.`,
       unreserved: "KV non conservé : aucun espace ne vous est réservé.",

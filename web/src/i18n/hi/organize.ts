@@ -35,7 +35,7 @@ export const texts: OrganizeTexts = {
     pin: "पिन करें",
     unpin: "अनपिन करें",
     kept: {
-      whole: (size, since) => `KV रखा गया: ${size}, ${since} से`,
+      all: (size) => `KV रखा गया: ${size}`,
       full: (size) => `यहाँ तक का KV रखा गया: ${size}। आपके लिए आरक्षित जगह भर गई है।`,
       begun: (size) => `यहाँ तक का KV रखा गया: ${size}। बाकी अगले उत्तर के साथ रखा जाएगा।`,
       unreserved: "KV नहीं रखा गया: आपके लिए कोई जगह आरक्षित नहीं है।",

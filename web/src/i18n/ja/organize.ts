@@ -32,7 +32,7 @@ export const texts: OrganizeTexts = {
     pin: "ピン留め",
     unpin: "ピン留めを外す",
     kept: {
-      whole: (size, since) => `KV を保持: ${size}（${since} から）`,
+      all: (size) => `KV を保持: ${size}`,
       full: (size) => `ここまでの KV を保持: ${size}。予約された領域がいっぱいです。`,
       begun: (size) => `ここまでの KV を保持: ${size}。残りは次の回答で保持されます。`,
       unreserved: "KV は保持されません: 領域が予約されていません。",

@@ -32,7 +32,7 @@ export const texts: OrganizeTexts = {
     pin: "고정",
     unpin: "고정 해제",
     kept: {
-      whole: (size, since) => `KV 보관 중: ${size}, ${since}부터`,
+      all: (size) => `KV 보관 중: ${size}`,
       full: (size) => `여기까지 KV 보관 중: ${size}. 예약된 공간이 가득 찼습니다.`,
       begun: (size) => `여기까지 KV 보관 중: ${size}. 나머지는 다음 답변과 함께 보관됩니다.`,
       unreserved: "KV가 보관되지 않음: 예약된 공간이 없습니다.",

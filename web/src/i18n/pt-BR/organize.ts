@@ -35,7 +35,7 @@ export const texts: OrganizeTexts = {
     pin: "Fixar",
     unpin: "Desafixar",
     kept: {
-      whole: (size, since) => `KV mantido: ${size}, desde ${since}`,
+      all: (size) => `KV mantido: ${size}`,
       full: (size) => `KV mantido até aqui: ${size}. O espaço reservado para você está cheio.`,
       begun: (size) => `KV mantido até aqui: ${size}. O restante virá com a próxima resposta.`,
       unreserved: "KV não mantido: não há espaço reservado para você.",

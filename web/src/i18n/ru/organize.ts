@@ -35,7 +35,7 @@ export const texts: OrganizeTexts = {
     pin: "Закрепить",
     unpin: "Открепить",
     kept: {
-      whole: (size, since) => `KV хранится: ${size}, с ${since}`,
+      all: (size) => `KV хранится: ${size}`,
       full: (size) => `KV хранится до этого места: ${size}. Выделенное вам место заполнено.`,
       begun: (size) => `KV хранится до этого места: ${size}. Остальное добавится со следующим ответом.`,
       unreserved: "KV не хранится: для вас не выделено место.",

@@ -32,7 +32,7 @@ export const texts: OrganizeTexts = {
     pin: "釘選",
     unpin: "取消釘選",
     kept: {
-      whole: (size, since) => `已保留 KV：${size}，自 ${since} 起`,
+      all: (size) => `已保留 KV：${size}`,
       full: (size) => `已保留到此處的 KV：${size}。為您預留的空間已滿。`,
       begun: (size) => `已保留到此處的 KV：${size}。其餘部分將隨下一個回答保留。`,
       unreserved: "未保留 KV：沒有為您預留空間。",

@@ -32,7 +32,7 @@ export const texts: OrganizeTexts = {
     pin: "置顶",
     unpin: "取消置顶",
     kept: {
-      whole: (size, since) => `已保留 KV：${size}，自 ${since} 起`,
+      all: (size) => `已保留 KV：${size}`,
       full: (size) => `已保留到此处的 KV：${size}。为您预留的空间已满。`,
       begun: (size) => `已保留到此处的 KV：${size}。其余部分将随下一个回答保留。`,
       unreserved: "未保留 KV：没有为您预留空间。",

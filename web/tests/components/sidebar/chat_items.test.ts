@@ -54,7 +54,7 @@ it("finds a text in the open chat, with the keys for that", () => {
 });
 
 it("says under the pin of a pinned chat whether its KV is kept", async () => {
-  const promised = { tokens: 0, declined: 0, bytes: 0, since: null, reason: "no_reservation" } as const;
+  const promised = { tokens: 0, declined: 0, bytes: 0, reason: "no_reservation" } as const;
   vi.spyOn(api, "promise").mockResolvedValue(promised);
   const noted = (pinned: boolean) => itemsWith("sea", undefined, pinned).filter(({ note }) => note);
   expect(noted(false)).toEqual([]);

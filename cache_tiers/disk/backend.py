@@ -293,6 +293,8 @@ class DiskBackend:
             return Promised(0, "no_tier")
         seconds = terms.seconds + _MARK_SECONDS if terms.seconds else 0.0
         with self.folder.changing_times():
+            if self.folder.have_others_promised() or not self._is_read.is_set():
+                index.read_promises()
             now, found = time.time(), list[tuple[ValueId, StoredValue]]()
             with suppress(FileNotFoundError):
                 for value in values:
@@ -303,6 +305,7 @@ class DiskBackend:
             for value, stored in reversed(found[:count]):
                 write_times(self.folder.file_of(*value.parts()), stored)
                 index.put(value, stored)
+            self.folder.note_promises(self.folder.file_of(*value.parts()) for value, _ in found[:count])
         if count < len(found):
             return Promised(count, "no_room")
         return Promised(count, None if count == len(values) else "absent")

@@ -12,7 +12,8 @@ import fcntl
 import os
 import stat
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -57,6 +58,7 @@ class DiskFolder:
         self._device: int | None = None
         self._held = self._shared = self._times = -1
         self._times_lock = threading.Lock()
+        self._promised_at = 0
         self.create()
 
     def create(self) -> None:
@@ -79,6 +81,7 @@ class DiskFolder:
             self._close()
             # A descriptor that is open for writing would keep the file system from being remounted read-only.
             self._held, self._shared, self._times = self._open("held"), self._open("shared"), self._open("times")
+            self._promised_at = os.fstat(self._times).st_mtime_ns
         _lock(self._shared, fcntl.LOCK_SH)
 
     def is_current(self) -> bool:
@@ -121,6 +124,22 @@ class DiskFolder:
                 yield
             finally:
                 fcntl.flock(self._times, fcntl.LOCK_UN)
+
+    def have_others_promised(self) -> bool:
+        """Return whether another process has made or ended promises since the last call. Call in `changing_times`."""
+        before, self._promised_at = self._promised_at, os.fstat(self._times).st_mtime_ns
+        return self._promised_at != before
+
+    def note_promises(self, paths: Iterable[str]) -> None:
+        """Show other processes that promises of these files were made or ended. Call in `changing_times`.
+
+        The folders of the files count as changed, so that these processes read them again. Raise OSError.
+        """
+        now = time.time_ns()
+        for place in {os.path.dirname(path) for path in paths}:
+            os.utime(place, ns=(now, now))
+        os.utime(self._times, ns=(now, now))
+        self._promised_at = os.fstat(self._times).st_mtime_ns
 
     def file_of(self, fingerprint: bytes, key: bytes) -> str:
         """Return the path of a value."""

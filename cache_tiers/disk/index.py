@@ -48,6 +48,7 @@ class DiskIndex:
         self._values: OwnedKeys[ValueId, StoredValue] = OwnedKeys(owners, lapse_seconds=ttl_seconds)
         self._promised = PromisedValues()
         self._changed_at: dict[str, int] = {}
+        self._promised_at: dict[str, int] = {}
         self._gone: set[ValueId] = set()
 
     @property
@@ -106,6 +107,23 @@ class DiskIndex:
                 if self._promised.held[owner] + more[owner] > reserved_bytes:
                     return index
             return len(values)
+
+    def read_promises(self) -> None:
+        """Learn what other processes have promised, from the parts of the folder that changed since the last call.
+
+        Raise OSError. Call in `DiskFolder.changing_times`.
+        """
+        now = time.time()
+        for fingerprint, path in self._folder.shards():
+            # Another process may remove a part, and another user may own one.
+            with suppress(OSError):
+                changed_at = os.stat(path).st_mtime_ns
+                if self._promised_at.get(path) == changed_at:
+                    continue
+                for value, stored in ((each.value, each.stored) for each in self._read_shard(fingerprint, path, now)):
+                    if stored.is_promised(now) or self._promised.get(value) is not None:
+                        self.put(value, stored)
+                self._promised_at[path] = changed_at
 
     def forget(self, value: ValueId) -> bool:
         """Note that a value is gone. Return whether it was promised."""
@@ -175,7 +193,7 @@ class DiskIndex:
             pause()
         return self._take_over(found, unread, began)
 
-    def _read_shard(self, fingerprint: bytes, path: str, now: float, *, clean: bool) -> Iterator[_Found]:
+    def _read_shard(self, fingerprint: bytes, path: str, now: float, *, clean: bool = False) -> Iterator[_Found]:
         with os.scandir(path) as entries:
             for entry in entries:
                 # Another process may remove the file at any time.

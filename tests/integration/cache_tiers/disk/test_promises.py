@@ -135,6 +135,16 @@ def test_process_that_evicts_honours_the_promise_of_another(tmp_path: Path) -> N
         assert evicting.load(*range(5)) == [*range(5)]
 
 
+def test_processes_of_a_folder_share_the_reserved_bytes(tmp_path: Path) -> None:
+    with opened(tmp_path / "kv") as first, opened(tmp_path / "kv") as second:
+        first.put(*range(8))
+        assert second.promise(*range(2), reserved_bytes=3 * FILE) == Promised(2, None)
+        assert first.promise(*range(4, 8), reserved_bytes=3 * FILE) == Promised(1, "no_room")
+        assert second.promise(*range(8), reserved_bytes=3 * FILE) == Promised(2, "no_room")
+        first.promise(*range(2), seconds=0.0, reserved_bytes=0)
+        assert second.promise(*range(4, 8), reserved_bytes=3 * FILE) == Promised(3, "no_room")
+
+
 def test_promise_that_the_bound_cannot_hold_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with opened(tmp_path / "kv", 10 * FILE) as disk:
         disk.put(*range(8))

@@ -3,10 +3,15 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import Final
 
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.recent_keys import RecentKeys
 from cache_tiers.owners.shares import OwnedKeys
+
+_MAX_DROPPED: Final = 1 << 12
+"""Dropped blocks that are remembered, to explain why they are computed again."""
 
 
 class DeferredBlocks:
@@ -22,6 +27,7 @@ class DeferredBlocks:
         self._lock = threading.Lock()
         self._blocks: OwnedKeys[BlockKey, bool] = OwnedKeys(owners)
         """For each deferred block, whether its turn to be written has come."""
+        self._dropped: RecentKeys[None] = RecentKeys(_MAX_DROPPED, owners)
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -63,9 +69,20 @@ class DeferredBlocks:
     def on_evicted(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         """Drop evicted blocks. Return those that were not deferred."""
         with self._lock:
-            others = [key for key in keys if self._blocks.pop(key) is None]
-        self.num_dropped += len(keys) - len(others)
-        return others
+            dropped = {key for key in keys if self._blocks.pop(key) is not None}
+        self._dropped.note(dropped, None)
+        self.num_dropped += len(dropped)
+        return [key for key in keys if key not in dropped]
+
+    def was_dropped(self, key: BlockKey) -> bool:
+        """Return whether the latest of a block's stays in CPU memory ended unwritten, as far as is remembered."""
+        return self._dropped.has(key)
+
+    def on_committed(self, keys: Iterable[BlockKey]) -> None:
+        """Note that blocks are in CPU memory again."""
+        if len(self._dropped):
+            for key in keys:
+                self._dropped.take(key)
 
     def forget(self, keys: Iterable[BlockKey]) -> None:
         """End the deferral of blocks that are about to be erased."""

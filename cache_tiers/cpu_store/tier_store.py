@@ -11,7 +11,7 @@ from cache_tiers.cpu_store.later_writes import LaterWrites
 from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.leak_check import LeakCheck, complete
 from cache_tiers.lower.link_speed import LinkSpeed
-from cache_tiers.lower.misses import TierMiss
+from cache_tiers.lower.misses import TierMiss, TierMissReason
 from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
@@ -98,6 +98,7 @@ class TierStore:
     def commit(self, keys: Sequence[BlockKey], *, deferred: bool = False) -> None:
         """See KVTierStore. Raise ValueError for a key that is not reserved."""
         self._book.end_write(keys)
+        self._evictions.deferred.on_committed(keys)
         self.memory.commit(keys, deferred=deferred and self.keeps_in_cpu and bool(self._lower.tiers))
 
     @property
@@ -148,7 +149,10 @@ class TierStore:
 
     def miss_of(self, key: BlockKey) -> TierMiss:
         """See KVTierStore."""
-        return self._lower.miss_of(key)
+        miss = self._lower.miss_of(key)
+        if miss.reason is TierMissReason.UNKNOWN_KEY and self._evictions.deferred.was_dropped(key):
+            return TierMiss(TierMissReason.DROPPED)
+        return miss
 
     def source_of(self, key: BlockKey) -> TierId:
         """See KVTierStore."""

@@ -77,6 +77,7 @@ class AsyncTier:
         self._store_seconds = Histogram.of_seconds()
         self._lookups: RecentKeys[float] = RecentKeys(MAX_RECENT, owners)
         self._missing: RecentKeys[TierMiss] = RecentKeys(MAX_RECENT, owners)
+        self._unwritten: RecentKeys[str] = RecentKeys(MAX_RECENT, owners)
         self._hang_seconds = about.hang_seconds
         self._lanes: list[Lane] = []
         connect = partial(backend.connect, self._meter, TierClient(options.seal.fingerprint, owners))
@@ -286,6 +287,7 @@ class AsyncTier:
         self._known.learn(keys, [False] * len(keys), whole=False)
         for key in keys:
             self._missed.take(key)
+            self._unwritten.take(key)
         self._ledger.begin_erasure()
         job = EraseJob(keys, self._values, settle)
         if not (self._accepts_writes and self._queue.put_read(job)):
@@ -380,8 +382,8 @@ class AsyncTier:
         """Return why the tier, which has answered, does not have `key`."""
         if self._known.run([key]) == 1:
             return TierMiss(TierMissReason.GONE)
-        if self._gate.refusal and self._missed.has(key):
-            return TierMiss(TierMissReason.UNWRITTEN, self._gate.refusal)
+        if (why := self._unwritten.get(key)) is not None:
+            return TierMiss(TierMissReason.UNWRITTEN, why)
         return TierMiss(TierMissReason.UNKNOWN_KEY)
 
     def _count_put(self, job: PutJob) -> None:
@@ -393,14 +395,23 @@ class AsyncTier:
         if job.stored:
             self._gate.on_stored()
             self._missing.take(key)
+            self._unwritten.take(key)
         else:
             self._missed.note([key], None)
+            self._unwritten.note([key], self._why_unwritten(job))
         with self._lock:
             self._shed += job.was_shed
             if job.stored and job.seconds:
                 self._written_bytes += job.block.payload.nbytes
                 self._store_seconds.observe(job.seconds)
         self._ledger.settle(key, stored=job.stored)
+
+    def _why_unwritten(self, job: PutJob) -> str:
+        if job.refusal is not None:
+            return job.refusal.words
+        if job.was_shed:
+            return "too many blocks waited to be written"
+        return self._gate.refusal or self._breaker.describe()
 
     def _learn_from_load(self, blocks: Sequence[Block], outcomes: Sequence[Outcome]) -> None:
         results = list(zip([block.key for block in blocks], outcomes, strict=True))

@@ -15,6 +15,7 @@ class TierMissReason(Enum):
     GONE = "no longer in {tier}: evicted, expired or deleted"
     UNKNOWN_KEY = "not in {tier}: evicted, expired, deleted, or never written by a model with the same numerics"
     UNWRITTEN = "{tier} did not take the block when it was to be written"
+    DROPPED = "evicted from CPU memory unwritten: a block of a stateless call is written once a request finds it"
     REJECTED = "the value in {tier} was rejected"
     NOT_TAKEN = "the CPU tier had no room for the block"
 

@@ -55,7 +55,9 @@ def reason_of_miss(missing: TierMiss, gone_from: tuple[TierId, ...]) -> MissReas
     """Explain a block that no lower tier had or could supply."""
     detail, gone_from = missing.text, (*gone_from, *missing.gone_from)
     match missing.reason:
-        case TierMissReason.OFF | TierMissReason.GONE | TierMissReason.UNKNOWN_KEY | TierMissReason.UNWRITTEN:
+        case TierMissReason.OFF | TierMissReason.GONE | TierMissReason.UNKNOWN_KEY:
+            return MissReason("evicted", detail, gone_from)
+        case TierMissReason.UNWRITTEN | TierMissReason.DROPPED:
             return MissReason("evicted", detail, gone_from)
         case TierMissReason.REJECTED:
             return MissReason("rejected", detail, gone_from)

@@ -280,7 +280,8 @@ def test_broken_tier_costs_no_time_and_comes_back(rig: Rig) -> None:
     assert rig.tier.take_missed(8) == [], "nothing can be put again yet"
     rig.bring_back()
     until(lambda: rig.tier.available)
-    assert rig.load(*range(4)) == [True] * 4
+    assert rig.load(*range(6)) == [True] * 4 + [False] * 2
+    assert rig.tier.miss_of(key(5)) == TierMiss(TierMissReason.UNWRITTEN, stats.state)
     assert rig.tier.take_missed(8) == [key(5)]
 
 
@@ -312,6 +313,9 @@ def test_writes_that_wait_are_bounded(rig: Rig) -> None:
     stats = rig.tier.stats()
     assert stats.stored_blocks + stats.failed_blocks == 32
     assert stats.shed_blocks == stats.failed_blocks == rig.tier.num_missed
+    assert rig.load(*range(32)).count(False) == stats.shed_blocks
+    shed = [miss for number in range(32) if (miss := rig.tier.miss_of(key(number))) is not None]
+    assert shed == [TierMiss(TierMissReason.UNWRITTEN, "too many blocks waited to be written")] * stats.shed_blocks
 
 
 def test_announced_blocks_are_pending_until_they_are_stored(rig: Rig) -> None:

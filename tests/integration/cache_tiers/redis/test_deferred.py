@@ -1,5 +1,6 @@
 """Blocks that stay in CPU memory until their use shows that they are worth writing, before a Redis."""
 
+from cache_tiers.lower.misses import TierMissReason
 from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
 from tests.store_rig import Rig, Rigs, key, keys, on_each_memory
@@ -65,6 +66,26 @@ def test_evicted_deferred_block_is_dropped_and_not_lost(redis_server: RedisServe
     assert (stats.lost_blocks, stats.deferred_blocks) == (0, 400 - stats.dropped_blocks)
     rig.store.admit(keys(range(10)))
     assert in_redis(redis_server, range(10)) == [], "they are gone"
+    assert rig.counts([key(0)]) == (0, 0)
+    assert rig.store.miss_of(key(0)).reason is TierMissReason.DROPPED
+    assert rig.counts([key(1000)]) == (0, 0)
+    assert rig.store.miss_of(key(1000)).reason is TierMissReason.UNKNOWN_KEY
+
+
+def test_block_that_was_written_later_is_not_called_dropped(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    for number in range(400):
+        rig.put([key(number)], deferred=True)
+    settled(rig)
+    rig.put([key(0)])
+    until(lambda: in_redis(redis_server, range(1)) == [0])
+    until(rig.store.clear_cpu)
+    with redis_server.client() as client:
+        client.flushall()
+    assert rig.counts([key(0)]) == (0, 0)
+    assert rig.store.miss_of(key(0)).reason is TierMissReason.GONE
+    assert rig.counts([key(0)]) == (0, 0)
+    assert rig.store.miss_of(key(0)).reason is TierMissReason.UNKNOWN_KEY
 
 
 def test_erased_deferred_block_is_never_written(redis_server: RedisServer, rigs: Rigs) -> None:

@@ -57,9 +57,12 @@ export interface Part {
   labels: readonly string[];
 }
 
+/** Blocks that were read from tokens, by the first of these. They hold for the same definitions of links. */
+export type ReadTokens = WeakMap<Token, { blocks: Block[]; labels: readonly string[]; count: number; hidden: boolean }>;
+
 /** Return the parts of the tokens of a text. */
-export function partsOf(tokens: readonly Token[], references: References | null): Part[] {
-  const reader = new Reader(tokens, references);
+export function partsOf(tokens: readonly Token[], references: References | null, read: ReadTokens = new WeakMap()): Part[] {
+  const reader = new Reader(tokens, references, read);
   const parts: Part[] = [];
   while (!reader.ended) {
     const line = reader.next.map?.[0] ?? 0;
@@ -77,6 +80,7 @@ class Reader {
   constructor(
     private readonly tokens: readonly Token[],
     private readonly references: References | null,
+    private readonly read: ReadTokens,
   ) {}
 
   get ended(): boolean {
@@ -95,6 +99,20 @@ class Reader {
 
   /** Read one block; none from a definition of a link. */
   block(): Block[] {
+    const first = this.next;
+    const known = this.read.get(first);
+    if (known?.hidden === first.hidden) {
+      this.at += known.count;
+      this.labels.push(...known.labels);
+      return known.blocks;
+    }
+    const [from, labels] = [this.at, this.labels.length];
+    const blocks = this.newBlock();
+    this.read.set(first, { blocks, labels: this.labels.slice(labels), count: this.at - from, hidden: first.hidden });
+    return blocks;
+  }
+
+  private newBlock(): Block[] {
     const token = this.take();
     switch (token.type) {
       case "paragraph_open":

@@ -1,3 +1,4 @@
+import { checkpointsOf, type Checkpoints } from "./checkpoints";
 import { setOpenFormula, openFormula } from "./formulas";
 import { INTERRUPTS, isCode, leaves, lineOf, matchAt, ruleOf, type BlockState, type InlineState, type Parser } from "./parser";
 import { INLINE_ELEMENTS } from "./raw_html";
@@ -53,7 +54,7 @@ function details(state: BlockState, first: number, end: number, silent: boolean)
     state.push("inline", "", 0).content = summary[1]!.trim();
     state.push("summary_close", "summary", -1);
   }
-  parseWithin(state, inner.slice(summary?.[0].length ?? 0));
+  parseWithin(state, inner.slice(summary?.[0].length ?? 0), checkpointsOf(state.env)?.within(first));
   state.push("details_close", "details", -1);
   const after = state.tokens.length;
   parseWithin(state, rest);
@@ -65,11 +66,16 @@ function details(state: BlockState, first: number, end: number, silent: boolean)
   return true;
 }
 
-/** Parse a part of a text as blocks at the depth of `state`. */
-function parseWithin(state: BlockState, text: string): void {
+/** Parse a part of a text as blocks at the depth of `state`. checkpoints: those of the part. */
+function parseWithin(state: BlockState, text: string, checkpoints?: Checkpoints): void {
+  if (text === "") return;
+  const outer = checkpointsOf(state.env);
+  state.env["checkpoints"] = checkpoints;
+  checkpoints?.begin(text);
   const inner = new state.md.block.State(text, state.md, state.env, state.tokens);
   inner.level = state.level;
   state.md.block.tokenize(inner, 0, inner.lineMax);
+  state.env["checkpoints"] = outer;
 }
 
 /** Return the text within a foldable block, the text after it on its last line, and the number of the next line. */
@@ -86,7 +92,7 @@ function folded(state: BlockState, first: number, end: number): { inner: string;
       if (mark?.startsWith(fence) && text.trim() === mark) fence = "";
     } else if (mark !== undefined) {
       fence = mark;
-    } else {
+    } else if (text.includes("<")) {
       for (const { 0: tag, 1: slash, index } of text.matchAll(DETAILS_TAG)) {
         depth += slash === "/" ? -1 : 1;
         if (depth !== 0) continue;

@@ -1,6 +1,7 @@
 import MarkdownIt from "markdown-it";
 
 import { readAddresses } from "./addresses";
+import { resume } from "./checkpoints";
 import { limitDepth } from "./depth";
 import { readElements } from "./elements";
 import { readFences } from "./fences";
@@ -24,5 +25,6 @@ export function newParser() {
   readNotes(md);
   readAddresses(md);
   limitDepth(md);
+  resume(md);
   return md;
 }

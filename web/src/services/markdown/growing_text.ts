@@ -1,4 +1,5 @@
-import { partsOf, type Block, type Part } from "./blocks";
+import { partsOf, type Block, type Part, type ReadTokens } from "./blocks";
+import { Checkpoints } from "./checkpoints";
 import { FinishedBlocks } from "./finished_blocks";
 import { collectFootnotes } from "./footnotes";
 import { openFormula } from "./formulas";
@@ -18,6 +19,9 @@ export class GrowingText {
   private finishedText = "";
   /** Links that the finished text defines. */
   private finishedReferences: References = {};
+  /** The containers of the text after the finished blocks. */
+  private checkpoints = new Checkpoints();
+  private read: ReadTokens = new WeakMap();
   /** Rows of a table with which the text after the finished blocks begins. */
   private settled: SettledRows | null = null;
   /** Links that the text of the last update defines. */
@@ -36,7 +40,7 @@ export class GrowingText {
 
   private parse(source: string): Rest {
     const text = own(source.slice(this.finishedText.length));
-    const env: Env = { references: { ...this.finishedReferences } };
+    const env: Env = { references: { ...this.finishedReferences }, checkpoints: this.checkpoints };
     let settled = this.settled !== null && text.startsWith(this.settled.text) ? this.settled : null;
     const tokens = parse(settled === null ? text : settled.head + text.slice(settled.text.length), env);
     const references = env.references!;
@@ -44,8 +48,9 @@ export class GrowingText {
     // A link may be defined after the blocks that use it.
     this.finished.define(changed, references);
     if (settled !== null && changed.length > 0) settled = withLinks(settled, references);
+    if (changed.length > 0) this.read = new WeakMap();
     this.references = references;
-    const parts = partsOf(tokens, references);
+    const parts = partsOf(tokens, references, this.read);
     if (settled === null) return { text, references, parts, open: openFormula(env) };
     return { text, references, parts: withRows(parts, settled), open: openFormula(env) + settled.rows.length };
   }

@@ -1,6 +1,7 @@
 import DOMPurify from "dompurify";
 
 import { partsOf, type Align, type Block, type Inline, type NoteNumber, type TableBlock } from "./blocks";
+import { checkpointsOf } from "./checkpoints";
 import { escapeHtml } from "./escape";
 import { newParser } from "./grammar";
 import { image, link, LINKED, SHOWN_IMAGE } from "./links";
@@ -40,9 +41,10 @@ const PURIFY = {
   ALLOWED_URI_REGEXP: LINKED,
 };
 
-/** Return the tokens of the blocks of `text`, whose newlines are `\n`. */
+/** Return the tokens of the blocks of `text`, whose newlines are `\n`. The parser goes on at the checkpoints of `env`, if it has them. */
 export function parse(text: string, env: Env): Token[] {
   const tokens: Token[] = [];
+  checkpointsOf(env)?.begin(text);
   md.block.parse(text, md, env, tokens);
   return tokens;
 }

@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import MarkdownIt from "markdown-it";
+import { expect, it, vi } from "vitest";
 
 import type { Block } from "../../../src/services/markdown/blocks";
 import { GrowingPieces } from "../../../src/services/markdown/growing_pieces";
@@ -29,6 +30,26 @@ it("parses only the last source of a list of sources", () => {
     text += source(number);
     const { blocks } = parsedLetters(() => expect(growing.update(text)[0]).toMatchObject({ items: { length: number } }));
     expect(blocks, `source ${number}`).toBeLessThan(3 * source(number).length);
+  }
+});
+
+it.each([
+  ["quote", "", "> quoted\n>\n"],
+  ["foldable part", "<details open>\n\n", "folded\n\n"],
+  ["item of a list", "- item\n\n", "  more\n\n"],
+  ["list", "", "- item\n"],
+  ["list of blocks", "", "1. item\n\n   > quoted\n\n"],
+  ["quote in an item in a foldable part", "<details>\n\n- item\n\n", "  > quoted\n  >\n"],
+  ["footnote", "[^1]: note\n\n", "    more\n\n"],
+])("parses only the last blocks of a long %s", (name, before, unit) => {
+  const growing = new GrowingText();
+  for (let text = before, number = 1; number <= 200; number++) {
+    text += unit;
+    growing.update(text.slice(0, -1));
+    const read = vi.spyOn(MarkdownIt.StateBlock.prototype, "skipEmptyLines");
+    growing.update(text);
+    expect(read.mock.calls.length, `${name} ${number}`).toBeLessThan(16);
+    read.mockRestore();
   }
 });
 

@@ -29,6 +29,25 @@ describe("a growing answer", () => {
     }
   });
 
+  it("has the blocks within containers, in any order of the lines", () => {
+    const begins = ["", "", "> ", ">", "> > ", "- ", "- ", "* ", "  ", "  ", "    ", "1. ", "2. ", "   ", "> - ", ">   ", "[^1]: "];
+    const folds = ["<details>", "<details open><summary>a</summary>", "</details>", "<summary>b</summary>"];
+    const texts = ["", "", "", "a", "b c", "**d** [x]", "[x]: https://x.test", "```", "$$", "\\[", "\\]", "| e | f |", "|---|---|", "# g", "---", "[ ] h", "<div>", ...folds];
+    const count = process.env["EBB_TEST_SIZE"] === "full" ? 4_000 : 40;
+    for (let seed = 0; seed < count; seed++) {
+      const next = numbers(seed);
+      const one = (list: readonly string[]) => list[Math.floor(next() * list.length)]!;
+      // Lines of the same beginnings follow each other.
+      const own = Array.from({ length: 4 }, () => one(begins));
+      const text = Array.from({ length: 24 }, () => `${one(own)}${one(texts)}\n`).join("");
+      const growing = new GrowingText();
+      for (let length = 1; length <= text.length; length += 1 + Math.floor(next() * 6)) {
+        const grown = text.slice(0, length);
+        expect(growing.update(grown), JSON.stringify(grown)).toEqual(fresh(grown));
+      }
+    }
+  });
+
   it("has text after a foldable part on its last line", () => {
     const text = "<details>one</details> two\n\nthree\n\nfour\n";
     const growing = new GrowingText();

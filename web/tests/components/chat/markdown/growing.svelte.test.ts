@@ -68,6 +68,36 @@ it("rests after a redraw as long as the redraw took, times four", () => {
   vi.unstubAllGlobals();
 });
 
+it("draws less in one step on a slow processor, and more on a quick one", () => {
+  vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
+  let frames: FrameRequestCallback[] = [];
+  let tasks: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => frames.push(frame));
+  vi.stubGlobal("setTimeout", (task: () => void) => tasks.push(task));
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  const host = mount(Host, { target: document.body, props: { texts: ["word ".repeat(1_590)], writing: true } });
+  flushSync();
+  let letters = document.querySelector(".markdown")!.textContent.length;
+  /** Pass a frame whose tasks take some time. Return by how many letters the drawn text grew. */
+  const drawn = (milliseconds: number) => {
+    now += 1_000_000;
+    const due = frames;
+    frames = [];
+    for (const frame of due) frame(now);
+    flushSync();
+    now += milliseconds;
+    for (const task of tasks) task();
+    tasks = [];
+    const before = letters;
+    letters = document.querySelector(".markdown")!.textContent.length;
+    return letters - before;
+  };
+  expect([1, 1, 300, 300, 300, 300].map(drawn)).toEqual([500, 1_000, 2_000, 1_000, 500, 500]);
+  void unmount(host);
+  vi.unstubAllGlobals();
+});
+
 it("draws much text that arrives at once over several frames", () => {
   vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
   let frames: FrameRequestCallback[] = [];

@@ -23,6 +23,8 @@ class ModelConfig:
     tool_format: name of the format of tool calls in `models.chat.call_syntax.registry`; "auto" finds it in the
         template.
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
+    rerank_words: two words of the vocabulary, for a relevant document and against it, by whose probabilities the model
+        ranks documents; empty to leave it to the model's folder.
     adapters_dir: a folder with a folder per adapter; None for no adapters.
     """
 
@@ -33,6 +35,7 @@ class ModelConfig:
     max_model_len: int = 0
     tool_format: str = "auto"
     pooling: Pooling | Literal["auto"] = "auto"
+    rerank_words: tuple[str, ...] = ()
     adapters_dir: Path | None = None
 
 

@@ -6,7 +6,7 @@ configurations that the shared decoder refuses.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.pangu import architecture as pangu
-from models.weights.folder import ModelFolder
+from models.weights.folder import CLASSIFIER, ModelFolder
 from models.weights.weights import load_weights
 
 ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]] = {
@@ -65,6 +65,10 @@ _TYPES: Final[Mapping[str, str]] = {
 """Architectures by the `model_type` of config.json, which is what decides in transformers."""
 
 
+CLASSIFIER_HEAD: Final = "score.weight"
+"""Name of the head of labels above a decoder, [labels, hidden]."""
+
+
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json.
 
@@ -73,6 +77,10 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """
     names = raw.get("architectures") or []
     name = names[0] if isinstance(names, list) and names else None
+    if isinstance(name, str) and (decoder := _decoder_of(name)) != name:
+        # The head of labels is no part of the network: `models.retrieval` multiplies by it.
+        config = read_config({**raw, "architectures": [decoder]})
+        return replace(config, tie_word_embeddings=True, other_parts=(*config.other_parts, CLASSIFIER_HEAD))
     read = ARCHITECTURES.get(name) if isinstance(name, str) else None
     if read is None:
         raise UnsupportedModelError(
@@ -84,6 +92,12 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
             f"config.json contradicts itself: a model_type {kind!r} is not of the architecture {name!r}"
         )
     return read(raw)
+
+
+def _decoder_of(name: str) -> str:
+    """Return the architecture of the decoder below a head of labels; `name` itself if it has none."""
+    decoder = name.removesuffix(CLASSIFIER) + "ForCausalLM"
+    return decoder if name.endswith(CLASSIFIER) and decoder in ARCHITECTURES else name
 
 
 @dataclass(frozen=True, slots=True)

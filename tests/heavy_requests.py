@@ -93,6 +93,7 @@ ANSWERS: Final[Mapping[str, Maker]] = {
     "many prompts": lambda n: _json("/v1/completions", prompt=[f"{n} the sea " * 50] * 100, max_tokens=2),
     "many answers": lambda n: _chat(n, n=16, max_tokens=200, ignore_eos=True),
     "texts to embed": lambda n: _json("/v1/embeddings", input=[f"{n} the sea " * 20] * 500),
+    "documents to rank": lambda n: _json("/v1/rerank", query="the sea", documents=[f"{n} the sea " * 20] * 500),
     "stop strings": lambda n: _chat(n, max_tokens=500, ignore_eos=True, stop=_stops(n)),
     "biased tokens": lambda n: _chat(n, max_tokens=500, ignore_eos=True, logit_bias={str(at): 1 for at in range(1024)}),
     "allowed tokens": lambda n: _chat(n, max_tokens=500, ignore_eos=True, allowed_token_ids=list(range(40_000))),

@@ -17,6 +17,8 @@ from app.apis.ollama.options import OllamaOptions
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
+from app.apis.ranking.rerank_schema import RerankRequest
+from app.apis.ranking.score_schema import ScoreRequest
 from app.schemas.parsing import RequestModel
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference" / "api"
@@ -28,6 +30,7 @@ PAGES: Final[dict[str, dict[str, type[RequestModel]]]] = {
         "POST /v1/completions": CompletionRequest,
     },
     "embeddings.md": {"POST /v1/embeddings": EmbeddingsRequest},
+    "rerank.md": {"POST /v1/rerank and POST /v2/rerank": RerankRequest, "POST /v1/score": ScoreRequest},
     "ollama.md": {
         "POST /api/chat": OllamaChatRequest,
         "POST /api/generate": OllamaGenerateRequest,

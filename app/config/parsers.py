@@ -44,6 +44,14 @@ def place_of(url: str) -> str:
     return f"{parts.hostname or 'this machine'}{parts.path}"
 
 
+def parse_rerank_words(text: str) -> tuple[str, ...]:
+    """Parse two words, separated by a comma. Raise ValueError with the reason."""
+    words = tuple(word.strip() for word in text.split(","))
+    if len(words) != 2 or not all(words) or words[0] == words[1]:
+        raise ValueError("must be two words, such as yes,no")
+    return words
+
+
 RAY_AUTO = "auto"
 
 

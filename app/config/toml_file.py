@@ -19,6 +19,7 @@ OF_A_MODEL: Final = (
     "cpu-kernels",
     "no-decode-graphs",
     "pooling",
+    "rerank-words",
     "max-model-len",
     "tool-format",
     "max-num-seqs",

@@ -29,6 +29,7 @@ from app.doctor.memory_plan import plan_memory
 from app.doctor.network_check import check_network, network_of, why_not_native
 from app.doctor.npu_checks import check_npu
 from app.doctor.ray_check import check_ray
+from app.doctor.rerank_check import check_rerank
 from app.doctor.shared_replicas_check import check_shared_replicas
 from app.doctor.tls_checks import check_tls
 from app.host.suitable_model import suitable
@@ -363,6 +364,7 @@ CHECKS = (
     check_model,
     check_catalogue,
     check_formats,
+    check_rerank,
     check_memory,
     check_web,
     check_state_dir,

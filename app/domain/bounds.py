@@ -36,6 +36,9 @@ MAX_ANSWERS = 128
 MAX_EMBEDDED = 2048
 """Texts that one request may embed, as at OpenAI."""
 
+MAX_RANKED = 1000
+"""Documents that one request may rank, as at Cohere."""
+
 MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
 MAX_FOLDER_NAME = 100

@@ -16,6 +16,7 @@ from engine.loop.stats import EngineStats
 from models.adapters.adapter import Adapter
 from models.chat.format import Message
 from models.chat.tool_format import ToolFormat
+from models.retrieval.folder import Retrieval
 from models.thinking import Thinking, ThinkingMode
 
 
@@ -195,6 +196,10 @@ class Backend(Protocol):
     @property
     def sampling_defaults(self) -> Mapping[str, float]:
         """Sampling recommended by the model's makers: some of temperature, top_p and top_k."""
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """Uses of the model's vectors: sizes of embeddings, and the ranking of documents."""
 
     async def generate(self, request: GenerateRequest) -> Sequence[GenerationStream]:
         """Queue a request, and return a stream for each of its answers. All are queued, or none.

@@ -17,6 +17,7 @@ from engine.config import EngineConfig
 from engine.intake.prefix_keys import TenantSalts
 from engine.loop.stats import EngineStats
 from models.adapters.adapter import Adapter
+from models.retrieval.folder import Retrieval
 
 
 class OnDemandModel:
@@ -86,6 +87,11 @@ class OnDemandModel:
     def sampling_defaults(self) -> Mapping[str, float]:
         """Sampling recommended by the model's makers: some of temperature, top_p and top_k."""
         return self.facts.sampling_defaults
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """Uses of the model's vectors: sizes of embeddings, and the ranking of documents."""
+        return self.facts.retrieval
 
     async def generate(self, request: GenerateRequest) -> Sequence[GenerationStream]:
         """Load the model if it is not in memory, and queue a request. The rest is as in `Backend.generate`.

@@ -17,6 +17,7 @@ from cache_tiers.tier import TierId
 from engine.api.errors import EbbError
 from engine.config import EngineConfig
 from engine.fleet.routing.prompt_names import PromptNames
+from models.retrieval.folder import Retrieval
 
 ModelState = Literal["unloaded", "loading", "loaded", "draining", "failed"]
 
@@ -52,6 +53,7 @@ class ModelFacts:
     tokenizer: TextTokenizer
     chat_format: PromptFormat
     sampling_defaults: Mapping[str, float]
+    retrieval: Retrieval
     tier_notes: Mapping[TierId, str]
     max_model_len: int
     kv_fingerprint: str
@@ -66,6 +68,7 @@ class ModelFacts:
             tokenizer=engine.tokenizer,
             chat_format=engine.chat_format,
             sampling_defaults=engine.sampling_defaults,
+            retrieval=engine.retrieval,
             tier_notes=engine.tier_notes,
             max_model_len=engine.max_model_len,
             kv_fingerprint=engine.kv_fingerprint,

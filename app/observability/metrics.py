@@ -218,7 +218,7 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
         stats.tokens.prefilled,
     )
     yield CounterMetricFamily("ebb_generation_tokens", "Number of tokens generated", stats.tokens.generated)
-    yield CounterMetricFamily("ebb_embeddings", "Number of texts embedded", stats.requests.embeddings)
+    yield CounterMetricFamily("ebb_embeddings", "Number of texts embedded or ranked", stats.requests.embeddings)
     yield _by_label(
         CounterMetricFamily(
             "ebb_drafted_tokens", "Number of tokens that were guessed and computed, by outcome", labels=["outcome"]

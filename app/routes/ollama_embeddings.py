@@ -22,10 +22,9 @@ async def embed_texts(request: Request, fields: OllamaEmbedRequest) -> Response:
     texts, cuts = fields.texts(), fields.truncate is not False
     embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts, adapter=adapter) if texts else NOTHING
     keep_alive(host, fields.model, fields.keep_alive)
-    if texts:
-        embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts, adapter=adapter)
-        fields.check_dimensions(embedded.size)
-    return await apart_if(len(texts) > FEW_TEXTS, lambda: JSONResponse(fields.body(embedded, started)))
+    size = fields.check_dimensions(engine.retrieval.dimensions, embedded.size) if texts else 0
+    is_long = len(texts) > FEW_TEXTS
+    return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded.shortened(size), started)))
 
 
 async def embed_prompt(request: Request, fields: OllamaEmbeddingsRequest) -> Response:

@@ -16,9 +16,10 @@ async def embeddings(request: Request, fields: EmbeddingsRequest) -> Response:
     engine = host.require(fields.model)
     adapter = host.adapter_of(fields.model)
     embedded = await embed(request, engine, fields.texts(), fields.urgency(), adapter=adapter)
-    fields.check_dimensions(embedded.size)
+    size = fields.check_dimensions(engine.retrieval.dimensions, embedded.size)
     is_long = len(embedded.vectors) > FEW_TEXTS
-    return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded, adapter or engine.model_name)))
+    model = adapter or engine.model_name
+    return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded.shortened(size), model)))
 
 
 operations = [

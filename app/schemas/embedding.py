@@ -1,5 +1,6 @@
 """Fields that all embedding routes share."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -20,17 +21,19 @@ class SizedEmbeddingRequest(EmbeddingRequest):
     """An EmbeddingRequest that may state the size of an embedding."""
 
     dimensions: Annotated[int, Field(ge=1, lt=1 << 31)] | None = optional(
-        "number of values of an embedding, which must be the model's own"
+        "number of values of an embedding: all, or a smaller number that the model was trained for"
     )
 
-    def check_dimensions(self, found: int) -> None:
-        """Raise InvalidRequestError unless the embeddings, of `found` values, have the size that the client asks for.
+    def check_dimensions(self, allowed: Sequence[int], found: int) -> int:
+        """Return the number of values that the embeddings shall have. Raise InvalidRequestError for another one.
 
-        Shortened vectors are meaningful only if the model was trained for them, and no model folder says so.
+        allowed: numbers to which the model's embeddings may be shortened. found: number of all values.
         """
-        if self.dimensions is not None and self.dimensions != found:
+        wanted = found if self.dimensions is None else self.dimensions
+        if wanted != found and not (wanted in allowed and wanted < found):
+            sizes = ", ".join(str(each) for each in allowed if each < found)
+            may = f"They may be shortened to {sizes}." if sizes else "The model was not trained for other sizes."
             raise InvalidRequestError(
-                f"dimensions is {self.dimensions}, but this model's embeddings have {found} values and cannot be "
-                "shortened. Leave dimensions out.",
-                param="dimensions",
+                f"dimensions is {wanted}, but this model's embeddings have {found} values. {may}", param="dimensions"
             )
+        return wanted

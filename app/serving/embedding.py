@@ -1,8 +1,6 @@
 """One request of any API that embeds texts, from the texts to their vectors."""
 
-import asyncio
 import math
-import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,34 +9,21 @@ from typing import Final
 
 from starlette.requests import Request
 
-from app.domain.failures import failure_of
-from app.host.backend import Backend, GenerationStream
+from app.host.backend import Backend
 from app.http.client_presence import while_present
 from app.logs.request_log import log_embedded
 from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.serving.prompts import text_ids
-from app.tenants.gate import Queue, gate_of
-from engine.api.errors import EngineError, InvalidRequestError
-from engine.api.generate_request import GenerateRequest
+from app.serving.texts import Text, TextsCall, vector_of
+from app.tenants.gate import gate_of
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
-
-AT_ONCE: Final = 32
-"""Texts of one request that the engine has at once: enough to fill its steps, and the others keep their turn."""
 
 FEW_TEXTS: Final = 8
 """Texts whose vectors are scaled and written on the event loop. More of them would block it."""
 
 PARAMS: Final = SamplingParams(temperature=0.0, pooling="auto")
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text, or its token ids, and the path of the client's field that has it."""
-
-    given: str | list[int]
-    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +37,12 @@ class Embedded:
     def size(self) -> int:
         """Number of values of a vector; 0 without a text."""
         return len(self.vectors[0]) if self.vectors else 0
+
+    def shortened(self, size: int) -> "Embedded":
+        """Return the first `size` values of each vector, again with length 1."""
+        if size == self.size:
+            return self
+        return Embedded([_scaled(vector[:size]) for vector in self.vectors], self.num_tokens)
 
 
 NOTHING: Final = Embedded([], 0)
@@ -81,7 +72,7 @@ async def embed(
         prompts = [_cut(engine, ids) for ids in prompts]
     num_tokens = sum(map(len, prompts))
     async with gate.embedding(engine, num_tokens) as queue:
-        call = _Call(engine, queue, urgency, request.state.request_id, adapter)
+        call = TextsCall(engine, queue, urgency, request.state.request_id, adapter, PARAMS)
         paths = [text.path for text in texts]
         outputs = await while_present(request, call.outputs(list(zip(prompts, paths, strict=True))))
     log_embedded(request.state.request_id, outputs)
@@ -107,66 +98,14 @@ async def _ids(request: Request, engine: Backend, text: Text, num_characters: in
     return await text_ids(request, engine, encode, size, param=text.path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """The engine requests of one client request."""
-
-    engine: Backend
-    queue: Queue
-    urgency: Urgency
-    request_id: str
-    adapter: str
-
-    async def outputs(self, prompts: Sequence[tuple[list[int], str]]) -> list[RequestOutput]:
-        """Embed all prompts, each given with its path. The first failure, or a cancellation, aborts the others."""
-        places = asyncio.Semaphore(AT_ONCE)
-        tasks = [asyncio.create_task(self._output(ids, path, places)) for ids, path in prompts]
-        try:
-            return await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-
-    async def _output(self, ids: list[int], path: str, places: asyncio.Semaphore) -> RequestOutput:
-        async with places:
-            stream = await self._queued(ids, path)
-            try:
-                last = [output async for output in stream][-1]
-            finally:
-                # Without effect on a request that has ended.
-                self.engine.abort(stream.request_id)
-        if (failure := failure_of(last)) is not None:
-            raise failure
-        return last
-
-    async def _queued(self, ids: list[int], path: str) -> GenerationStream:
-        asked = GenerateRequest(
-            prompt_token_ids=ids,
-            params=PARAMS,
-            request_id=self.request_id,
-            adapter=self.adapter,
-            urgency=self.urgency,
-            keep_kv=False,
-        )
-        try:
-            return await self.queue(asked)
-        except InvalidRequestError as error:
-            if error.param == "prompt":
-                error.param = path
-            raise
-
-
 def unit_vector(output: RequestOutput) -> "array[float]":
     """Return the embedding of `output` with length 1, as float32. A vector of zeros stays as it is.
 
-    Raise EngineError if the engine returned none, or one with values that are not finite.
+    Raise as `vector_of`.
     """
-    values = array("f")
-    values.frombytes(output.embedding or b"")
-    if sys.byteorder == "big":
-        values.byteswap()
+    return _scaled(vector_of(output))
+
+
+def _scaled(values: "array[float]") -> "array[float]":
     length = math.hypot(*values)
-    if not values or not math.isfinite(length):
-        raise EngineError("The model computed no finite embedding of a text")
     return array("f", [value / length for value in values]) if length else values

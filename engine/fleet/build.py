@@ -19,6 +19,7 @@ from engine.intake.prefix_keys import TenantSalts
 from engine.wiring.open_tiers import share_lower_tiers
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat
+from models.retrieval.folder import read_retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
 from models.weights.fingerprint import model_fingerprint
 from models.weights.folder import ModelFolder
@@ -110,6 +111,7 @@ def _built(
         chat_format = ChatFormat.load(
             config.model.path, tokenizer, None if config.model.tool_format == AUTO else config.model.tool_format
         )
+        retrieval = read_retrieval(ModelFolder(config.model.path), tokenizer, config.model.rerank_words)
         placement, configs = place(config.with_fields(tiers=tiers), closing)
         to_close = closing.pop_all()
     return RemoteEngine(
@@ -120,6 +122,7 @@ def _built(
         tokenizer=tokenizer,
         chat_format=chat_format,
         sampling_defaults=ModelFolder(config.model.path).sampling_defaults(),
+        retrieval=retrieval,
         tier_notes=notes,
         on_close=to_close.close,
         router=router,

@@ -34,6 +34,7 @@ from engine.intake.prefix_keys import TenantSalts
 from engine.loop.stats import EngineStats
 from models.adapters.adapter import Adapter
 from models.chat.format import ChatFormat
+from models.retrieval.folder import Retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer
 
 STOPPING: Final = "the engine is stopping"
@@ -66,6 +67,7 @@ class RemoteEngine:
         tokenizer: TextTokenizer,
         chat_format: ChatFormat,
         sampling_defaults: Mapping[str, float],
+        retrieval: Retrieval,
         tier_notes: Mapping[TierId, str],
         on_close: Callable[[], None],
         router: Router | None = None,
@@ -77,6 +79,7 @@ class RemoteEngine:
         self.tokenizer = tokenizer
         self.chat_format = chat_format
         self.sampling_defaults = sampling_defaults
+        self.retrieval = retrieval
         self._notes = tier_notes
         self._on_close = on_close
         self._salts = salts or TenantSalts(config.cache.secret, config.cache.tenants_file)

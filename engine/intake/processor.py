@@ -70,6 +70,7 @@ class Processor:
     adapters: the adapters that requests may name.
     queue_timeout: seconds within which a request must first be scheduled.
     pooling: the server's way to make an embedding.
+    answers: whether the model has an output matrix, so that it can answer.
     encode: tokenizes plain text, for `bad_words`.
     make_mask: creates the mask of a request from its parameters, prompt and tenant; None if its answer needs no form.
         May raise InvalidRequestError.
@@ -89,6 +90,7 @@ class Processor:
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
         pooling: Pooling = "mean",
+        answers: bool = True,
         encode: Callable[[str], Sequence[int]] = lambda _: (),
         make_mask: Callable[[SamplingParams, Sequence[int], str], TokenMask | None] = lambda *_: None,
     ) -> None:
@@ -101,6 +103,7 @@ class Processor:
         self._queue_policy = queue_policy
         self._queue_timeout = queue_timeout
         self._pooling = pooling
+        self._answers = answers
         self._encode = encode
         self._make_mask = make_mask
         self._prepared = deque[_Prepared](maxlen=MAX_PREPARED)
@@ -121,6 +124,7 @@ class Processor:
         Raise InvalidRequestError with the field: "prompt", "max_tokens", "temperature", "priority", ...
         """
         prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
+        self._check_answers(params)
         adapter = self._adapter(request.adapter, prompt)
         prepared = self._prepared_for(prompt)
         if prepared is None:
@@ -245,6 +249,14 @@ class Processor:
             raise InvalidRequestError(
                 "priority must be 0: this server runs requests in order of arrival (--queue-policy)",
                 param="priority",
+            )
+
+    def _check_answers(self, params: SamplingParams) -> None:
+        """Raise InvalidRequestError for an answer of a model that gives none. A prompt may be computed alone."""
+        if not self._answers and params.pooling is None and params.max_tokens != 0:
+            raise InvalidRequestError(
+                "this model gives no answers: it is for rerank and score requests alone. Name another model",
+                param="model",
             )
 
     def _check_prompt(self, prompt: tuple[int, ...], *, is_all: bool) -> None:

@@ -27,6 +27,7 @@ from engine.request.scheduler_output import ModelRunnerOutput
 from engine.scheduling.scheduler import Scheduler
 from models.adapters.adapter import Adapter
 from models.chat.format import ChatFormat
+from models.retrieval.folder import Retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer
 
 CHECK_EVERY_SECONDS = 30.0
@@ -53,6 +54,7 @@ class AsyncLLMEngine:
 
     tier_notes: for each lower tier, the reason why it is off, in a sentence; empty while it is on.
     sampling_defaults: sampling parameters recommended by the model's authors, for callers that make SamplingParams.
+    retrieval: uses of the model's vectors.
     keys: keys of the blocks of prompts.
     prefixes: tier lookups and prefetches for prompts that have not been submitted.
     gave_up: set once the engine has failed permanently. By then every stream has ended with "abort", as during a stop,
@@ -68,6 +70,7 @@ class AsyncLLMEngine:
         tokenizer: TextTokenizer,
         chat_format: ChatFormat,
         sampling_defaults: Mapping[str, float],
+        retrieval: Retrieval,
         tier_notes: Mapping[TierId, str],
         flush: Callable[[float], bool],
         on_close: Callable[[], None],
@@ -82,6 +85,7 @@ class AsyncLLMEngine:
         self.tokenizer = tokenizer
         self.chat_format = chat_format
         self.sampling_defaults = sampling_defaults
+        self.retrieval = retrieval
         self.tier_notes = tier_notes
         self.model_name = config.model.name
         self.model_fingerprint = engine.processor.model_fingerprint

@@ -33,6 +33,7 @@ from engine.testing.prefixes import RecordedPrefixes
 from engine.testing.schedule import clock, steps_until
 from engine.testing.script import NumberedWords, Script
 from models.adapters.adapter import Adapter
+from models.retrieval.folder import Retrieval
 
 MODEL = "fake-1"
 WINDOW = 4096
@@ -104,6 +105,7 @@ class ReplayEngine:
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self.sampling_defaults: dict[str, float] = {}
+        self.retrieval = Retrieval()
         self.tokenizer = ByteTokenizer()
         self.chat_format = ByteChatFormat()
         self.prefixes = RecordedPrefixes(records=prefix_cache)

@@ -52,6 +52,7 @@ from engine.worker.loaded_model import LoadedModel
 from models.adapters.adapter import Adapter
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat, Message
+from models.retrieval.folder import read_retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
 from models.weights.fingerprint import model_fingerprint
 from models.weights.folder import ModelFolder
@@ -130,6 +131,7 @@ def build_llm_engine(
         queue_policy=config.scheduler.queue_policy,
         queue_timeout=config.scheduler.queue_timeout or inf,
         pooling=_pooling(config),
+        answers=not ModelFolder(config.model.path).is_classifier(),
         encode=partial(tokenizer.encode, special=False),
         make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
     )
@@ -317,6 +319,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
     with ExitStack() as closing:
         engine, tokenizer, chat_format, tiers = build_llm_engine(config, progress, closing, trace)
         engine.grammars.load()
+        retrieval = read_retrieval(ModelFolder(config.model.path), tokenizer, config.model.rerank_words)
         to_close = closing.pop_all()
 
     return AsyncLLMEngine(
@@ -325,6 +328,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         tokenizer=tokenizer,
         chat_format=chat_format,
         sampling_defaults=ModelFolder(config.model.path).sampling_defaults(),
+        retrieval=retrieval,
         tier_notes=tiers.notes,
         flush=tiers.store.flush if tiers.store is not None else lambda _: True,
         on_close=to_close.close,

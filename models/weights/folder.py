@@ -4,11 +4,14 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from models.errors import ModelNotFoundError, UnsupportedModelError
 from models.weights.unreadable import why_unreadable
 from models.weights.weight_names import INDEX, weight_names
+
+CLASSIFIER: Final = "ForSequenceClassification"
+"""End of the names of architectures with a head of labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,31 @@ class ModelFolder:
         raise UnsupportedModelError(
             f"{self.path} pools embeddings by {', '.join(chosen)}, which is not supported: choose --pooling"
         )
+
+    def is_classifier(self) -> bool:
+        """Return whether config.json names a network with a head of labels in the place of an output matrix."""
+        names = self.config().get("architectures")
+        name = names[0] if isinstance(names, list) and names else None
+        return isinstance(name, str) and name.endswith(CLASSIFIER)
+
+    def names_pooling(self) -> bool:
+        """Return whether the folder is that of a model for embeddings, since it says how hidden states are pooled."""
+        return bool(self._read("1_Pooling/config.json", required=False))
+
+    def matryoshka_dimensions(self) -> tuple[int, ...]:
+        """Return the sizes to which embeddings may be shortened, in ascending order; empty if the folder names none."""
+        for source in (self.config(), self._read("config_sentence_transformers.json", required=False)):
+            found = source.get("matryoshka_dimensions")
+            if isinstance(found, list):
+                return tuple(sorted({each for each in found if type(each) is int and each > 0}))
+        return ()
+
+    def logit_score(self) -> dict[str, Any]:
+        """Read the configuration of the module that makes a score of logits; empty if there is none.
+
+        Source: the `1_LogitScore/config.json` of sentence-transformers.
+        """
+        return self._read("1_LogitScore/config.json", required=False)
 
     def weight_files(self) -> list[Path]:
         """List the safetensors files with the weights, sorted by name: those that `weight_names` chooses.

@@ -97,6 +97,30 @@ def map_tensor(files: Sequence[Path], name: str, slots_of: Callable[[str], tuple
     raise WeightsError(f"the tensor {name} is in none of the files in {files[0].parent}")
 
 
+def read_rows(files: Sequence[Path], rows: Sequence[int], is_wanted: Callable[[str], bool]) -> list[list[float]]:
+    """Read some rows of the first matrix among `files` whose name `is_wanted`. Only these rows are read.
+
+    Raise WeightsError if there is no such matrix, or if it does not have one of the rows.
+    """
+    for file in files:
+        try:
+            with safe_open(file, framework="pt", device="cpu") as source:
+                types = tensor_types(source.metadata())
+                for name in filter(is_wanted, source.keys()):
+                    matrix = source.get_slice(name)
+                    if (count := matrix.get_shape()[0]) <= max(rows):
+                        raise WeightsError(f"the tensor {name} in {file.name} has {count} rows, not row {max(rows)}")
+                    return [_row(matrix[row : row + 1], types.get(name)) for row in rows]
+        except (SafetensorError, OSError) as error:
+            raise WeightsError(why_unreadable(file, error)) from error
+    raise WeightsError(f"the matrix of the scores is in none of the files in {files[0].parent}")
+
+
+def _row(stored: torch.Tensor, type_: str | None) -> list[float]:
+    values: list[float] = (PackedTensor(type_, stored).dequantize() if type_ else stored).float().flatten().tolist()
+    return values
+
+
 def _fill(slot: torch.Tensor, value: torch.Tensor, name: str) -> None:
     _check_shape(slot, value.shape, name)
     if not value.dtype.is_floating_point or value.dtype.itemsize < 2:

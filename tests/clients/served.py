@@ -17,7 +17,7 @@ MODEL = "smollm2-135m-instruct"
 WINDOW = 2048
 PROGRAM_SECONDS = 240.0
 EBB = (sys.executable, "-c", "from app.cli.main import main; raise SystemExit(main())")
-FOREIGN = ("EBB_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LITELLM_", "LLM_", "PYTHON", "NODE_")
+FOREIGN = ("EBB_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LITELLM_", "LLM_", "CO_", "COHERE_", "PYTHON", "NODE_")
 """Beginnings of variables that would change what a client does."""
 
 Run = Callable[[Environment, str], dict[str, Any]]
@@ -60,7 +60,7 @@ def served(folder: Path) -> Iterator[Served]:
     """Serve the default model with a window of WINDOW tokens, and stop at the end. All files are in `folder`."""
     key, limited = (_new_key(folder, tenant) for tenant in ("clients", "limited"))
     _ebb(folder, "keys", "limits", "limited", "--requests-per-minute", "0")
-    flags = ("--redis-url", "off", "--max-model-len", str(WINDOW), "--log-messages")
+    flags = ("--redis-url", "off", "--max-model-len", str(WINDOW), "--log-messages", "--rerank-words", "yes,no")
     with ebb_serve(folder, *flags) as url:
         yield Served(url, key, limited)
 

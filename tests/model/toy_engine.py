@@ -33,6 +33,7 @@ from engine.scheduling.step_size import SchedulerLimits
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from models.chat.format import ChatFormat
+from models.retrieval.folder import Retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer
 from tests.model.toy_store import ToyStore
 from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyWorker
@@ -179,6 +180,7 @@ class ToyEngine:
             tokenizer=tokenizer,
             chat_format=chat_format,
             sampling_defaults={},
+            retrieval=Retrieval(),
             tier_notes={},
             flush=lambda _: True,
             on_close=lambda: None,

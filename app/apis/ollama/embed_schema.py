@@ -10,7 +10,8 @@ from app.domain.bounds import MAX_EMBEDDED
 from app.schemas.embedding import EmbeddingRequest, SizedEmbeddingRequest
 from app.schemas.examples import MODEL
 from app.schemas.parsing import TEXT_OR_LIST, optional
-from app.serving.embedding import Embedded, Text
+from app.serving.embedding import Embedded
+from app.serving.texts import Text
 
 Input = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[str], Field(max_length=MAX_EMBEDDED), Tag("<list>")],

@@ -14,7 +14,8 @@ from app.schemas.embedding import SizedEmbeddingRequest
 from app.schemas.examples import MODEL
 from app.schemas.parsing import optional
 from app.schemas.sampling import TokenId
-from app.serving.embedding import Embedded, Text
+from app.serving.embedding import Embedded
+from app.serving.texts import Text
 
 GivenText = Annotated[str, Field(min_length=1)]
 Texts = Annotated[

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
-from app.config.parsers import parse_ray_address, parse_replica_roles, parse_shared_replicas
+from app.config.parsers import parse_ray_address, parse_replica_roles, parse_rerank_words, parse_shared_replicas
 from engine.api.role import Role
 from engine.attention.backends import CHOICES
 from engine.device.choice import DEVICES
@@ -127,6 +127,16 @@ class ComputationSettings:
             "`last` (the last "
             "token's), or `auto`: the model's own way, or else the mean"
         ),
+    )
+    rerank_words: tuple[str, ...] = setting(
+        (),
+        parse_rerank_words,
+        "YES,NO",
+        (
+            "[rerank](reference/api/rerank.md) with a decoder whose folder does not say how: the words for a relevant "
+            "document and against it, such as `yes,no`, each one token of the model"
+        ),
+        default_text="as the model's folder says",
     )
     max_model_len: int = setting(
         0,

@@ -10,8 +10,8 @@ from models.download.hub.repository import HubName, RepoFile, Repository
 from models.errors import DownloadError, ModelNotFoundError
 from models.weights.weight_names import INDEX, weight_names
 
-POOLING: Final = "1_Pooling/config.json"
-"""File of sentence-transformers that says how embeddings are pooled."""
+OF_MODULES: Final = ("1_Pooling/config.json", "1_LogitScore/config.json")
+"""Files of sentence-transformers that say how embeddings are pooled, and which logits are a score."""
 
 _QUANTIZATION: Final = re.compile(
     r"(?:^|[-._])(?P<label>(?:UD-)?(?:I?Q\d\w*|TQ\d_\d|MXFP4\w*|NVFP4\w*|BF16|F16|F32|FP16|FP32))$", re.IGNORECASE
@@ -98,7 +98,7 @@ def _no_folder(repository: Repository, problem: str) -> str:
 
 def _is_description(path: str) -> bool:
     if "/" in path:
-        return path in (POOLING, TOOL_USE)
+        return path in (*OF_MODULES, TOOL_USE)
     return path.endswith((".json", ".jinja")) or path == "tokenizer.model"
 
 

@@ -16,6 +16,7 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
+from app.apis.ranking.rerank_schema import RerankRequest
 from app.apis.responses.compaction import open_summary, seal_summary
 from app.apis.responses.conversations_schema import NewConversation
 from app.apis.responses.schema import ResponseRequest
@@ -141,6 +142,7 @@ ROWS: Final = (
     CostRow("text of quotes", chat(content='"'), turns_of, 8_000, 500_000),
     CostRow("prompts of a completion", listed("prompt", "a"), reader(CompletionRequest), 1_000, 4_000),
     CostRow("texts to embed", listed("input", "a"), reader(EmbeddingsRequest), 1_000, 4_000),
+    CostRow("documents to rank", listed("documents", "a", query="a"), reader(RerankRequest), 500, 1_000),
     CostRow("texts to embed for Ollama", listed("input", "a"), reader(OllamaEmbedRequest), 1_000, 4_000),
     CostRow(
         "options for Ollama",

@@ -8,6 +8,7 @@ import pytest
 from tests.clients import (
     test_ai_sdk,
     test_anthropic,
+    test_cohere,
     test_instructor,
     test_litellm,
     test_llama_index,
@@ -95,6 +96,7 @@ DOCS = Path(__file__).parents[4] / "docs"
             "## Libraries and packages for Node",
             [
                 test_litellm,
+                test_cohere,
                 test_openai_agents,
                 test_pydantic_ai,
                 test_instructor,

@@ -16,6 +16,8 @@ from app.transport.protocol import HttpProtocol
 from engine.testing.byte_chat_format import ByteChatFormat
 from engine.testing.byte_tokenizer import ByteTokenizer
 from engine.testing.replay_engine import ReplayEngine
+from models.retrieval.folder import Retrieval
+from models.retrieval.score_head import ScoreHead
 from tests.integration.api_server import RunningServer, api_client, running_server
 
 Api = RunningServer[ReplayEngine]
@@ -26,6 +28,9 @@ PROMPTS: Final[dict[str, dict[str, Any]]] = {
     "/v1/chat/completions": {"messages": MESSAGES},
     "/v1/completions": {"prompt": TEXT},
     "/v1/embeddings": {"input": TEXT},
+    "/v1/rerank": {"query": "a", "documents": [TEXT]},
+    "/v2/rerank": {"query": "a", "documents": [TEXT]},
+    "/v1/score": {"text_1": "a", "text_2": TEXT},
     "/v1/messages": {"messages": MESSAGES, "max_tokens": 1},
     "/v1/messages/count_tokens": {"messages": MESSAGES},
     "/v1/responses": {"input": TEXT},
@@ -42,6 +47,7 @@ PROMPTS: Final[dict[str, dict[str, Any]]] = {
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[Api]:
     async with running_server(tmp_path, ReplayEngine()) as api:
+        api.engine.retrieval = Retrieval(head=ScoreHead([0.0, 0.0, 0.0]))
         yield api
 
 

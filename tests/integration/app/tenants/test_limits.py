@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.access.rate_limit_sync import RateLimitSync
-from app.serving.embedding import AT_ONCE
+from app.serving.texts import AT_ONCE
 from app.storage.limits import RETRY_SECONDS
 from app.tenants.token_bucket import OwedUse
 from engine.testing.replay_engine import ReplayEngine

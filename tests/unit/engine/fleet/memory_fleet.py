@@ -22,6 +22,7 @@ from engine.fleet.replica.session import GatewaySession
 from engine.fleet.wire.connection import FrameConnection
 from engine.fleet.wire.messages import Ready, ReplicaFacts
 from engine.loop.async_llm import AsyncLLMEngine
+from models.retrieval.folder import Retrieval
 from tests.unit.engine.loop.test_stats import STATS
 
 ASKED = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=10, seed=1))
@@ -241,6 +242,7 @@ class MemoryFleet:
             tokenizer=cast("Any", None),
             chat_format=cast("Any", None),
             sampling_defaults={},
+            retrieval=Retrieval(),
             tier_notes={},
             on_close=lambda: None,
         )

@@ -238,7 +238,9 @@ async def test_embed_returns_unit_vectors_and_counts(client: AsyncClient, api: A
     assert (both.model, both.prompt_eval_count) == ("fake-1:latest", len("sea") + len("see the sea"))
     assert (await client.embed("fake-1", "sea")).embeddings == both.embeddings[:1]
     assert (await client.embed("fake-1", "s" * (WINDOW + 9))).prompt_eval_count == WINDOW
+    before = len(api.engine.requests)
     await client.embed("fake-1", "s" * WINDOW + "<|end|>")
+    assert len(api.engine.requests) == before + 1
     assert api.engine.requests[-1].prompt == (*b"s" * (WINDOW - 1), END)
     assert (await client.embed("fake-1", "")).embeddings == []
     assert (await client.embeddings("fake-1", "sea")).embedding == both.embeddings[0]

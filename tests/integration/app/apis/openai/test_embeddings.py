@@ -10,8 +10,9 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from app.serving.embedding import AT_ONCE
+from app.serving.texts import AT_ONCE
 from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from models.retrieval.folder import Retrieval
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 
@@ -64,6 +65,19 @@ async def test_error_names_the_text_at_fault(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="embeddings have 3 values") as caught:
         await client.embeddings.create(model="fake-1", input="sea", dimensions=2)
     assert caught.value.param == "dimensions"
+
+
+@row("openai", "embeddings.create(dimensions=...)", "a shorter vector of length 1, for a model trained for that size")
+async def test_embedding_is_cut_to_a_size_of_the_model(api: Api, client: AsyncOpenAI) -> None:
+    api.engine.retrieval = Retrieval(dimensions=(2, 8))
+    for text in ("sea", "see the sea"):
+        [cut] = (await client.embeddings.create(model="fake-1", input=text, dimensions=2)).data
+        whole = direction(text)[:2]
+        assert cut.embedding == pytest.approx([value / math.hypot(*whole) for value in whole])
+    for size in (1, 8):
+        with pytest.raises(openai.BadRequestError, match="may be shortened to 2") as caught:
+            await client.embeddings.create(model="fake-1", input="sea", dimensions=size)
+        assert caught.value.param == "dimensions"
 
 
 async def test_engine_has_few_texts_of_a_request_at_once(api: Api, client: AsyncOpenAI) -> None:

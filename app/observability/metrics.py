@@ -21,6 +21,7 @@ from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU
 from engine.loop.stats import EngineStats, RouteStats
 from engine.offload.reuse_notes import factor_name
+from engine.speculation.guess import DRAFT_SOURCES
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Histogram bounds. The duration of a streamed answer is that of its stream."""
@@ -219,12 +220,16 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
     )
     yield CounterMetricFamily("ebb_generation_tokens", "Number of tokens generated", stats.tokens.generated)
     yield CounterMetricFamily("ebb_embeddings", "Number of texts embedded or ranked", stats.requests.embeddings)
-    yield _by_label(
-        CounterMetricFamily(
-            "ebb_drafted_tokens", "Number of tokens that were guessed and computed, by outcome", labels=["outcome"]
-        ),
-        {"accepted": stats.tokens.accepted, "rejected": stats.tokens.drafted - stats.tokens.accepted},
+    drafted = CounterMetricFamily(
+        "ebb_drafted_tokens",
+        "Number of tokens that were guessed and computed, by the source of the guess and outcome",
+        labels=["source", "outcome"],
     )
+    for source in DRAFT_SOURCES:
+        accepted = stats.tokens.accepted[source]
+        drafted.add_metric([source, "accepted"], accepted)
+        drafted.add_metric([source, "rejected"], stats.tokens.drafted[source] - accepted)
+    yield drafted
 
 
 def _blocks(stats: EngineStats) -> Iterator[Metric]:

@@ -27,6 +27,7 @@ from engine.request.request import Request
 from engine.scheduling.prompt_progress import ProgressReports
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
+from engine.speculation.guess import DRAFT_SOURCES
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import Track
 
@@ -271,11 +272,11 @@ class LLMEngine:
             preemptions=scheduler.num_preemptions,
             reclaims=scheduler.num_reclaims,
             prefilled=scheduler.num_prefilled,
-            drafted=scheduler.num_drafted,
-            accepted=scheduler.num_accepted,
             evicted=scheduler.blocks.pool.num_evicted,
             lost=scheduler.blocks.pool.num_lost,
             warmed=scheduler.connector.num_prefetched,
+            **{f"drafted {source}": count for source, count in scheduler.drafted.items()},
+            **{f"accepted {source}": count for source, count in scheduler.accepted.items()},
         )
 
     def _count(self, output: RequestOutput | None) -> RequestOutput | None:
@@ -330,8 +331,8 @@ class LLMEngine:
                 computed=self._tokens["computed"],
                 prefilled=counted["prefilled"],
                 generated=self._tokens["generation"],
-                drafted=counted["drafted"],
-                accepted=counted["accepted"],
+                drafted=Counter({source: counted[f"drafted {source}"] for source in DRAFT_SOURCES}),
+                accepted=Counter({source: counted[f"accepted {source}"] for source in DRAFT_SOURCES}),
             ),
             steps=StepStats(
                 seconds=self.core.step_seconds,

@@ -14,6 +14,7 @@ from cache_tiers.tier import TierId
 from engine.api.role import Role
 from engine.executor.workers import WorkersState
 from engine.offload.reuse_notes import ReuseStats
+from engine.speculation.guess import DraftSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +103,8 @@ class TokenStats:
     computed: prompt tokens whose KV was computed, counted when their request ends.
     prefilled: prompt tokens computed, counted as they are computed.
     generated: tokens of answers.
-    drafted: tokens verified as guesses (`engine.speculation`).
-    accepted: guesses that were right.
+    drafted: tokens verified as guesses (`engine.speculation`), by the source of the guess.
+    accepted: guesses that were right, by their source.
     """
 
     asked: Counter[TierId] = field(default_factory=Counter)
@@ -111,8 +112,8 @@ class TokenStats:
     computed: int = 0
     prefilled: int = 0
     generated: int = 0
-    drafted: int = 0
-    accepted: int = 0
+    drafted: Counter[DraftSource] = field(default_factory=Counter)
+    accepted: Counter[DraftSource] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

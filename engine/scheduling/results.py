@@ -107,7 +107,7 @@ class StepResults:
         """Count the accepted tokens of a draft as computed. The next step overwrites the KV of the rejected ones."""
         assert self._speculation is not None
         accepted = len(token_ids) - 1
-        self._speculation.note(speculated, accepted)
+        self._speculation.note(request, len(speculated), accepted)
         request.num_drafted = 0
         # One sample was scheduled; `_settle` subtracts every token that came of it.
         request.samples_in_flight += accepted

@@ -4,6 +4,7 @@
 steps, `num_confirmed_tokens` only steps whose result was received. Only confirmed blocks are published.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from cache_tiers.leak_check import LeakCheck
@@ -36,8 +37,9 @@ from engine.scheduling.step_size import (
 )
 from engine.scheduling.step_time import StepTime
 from engine.speculation.draft_cost import PlainStep
+from engine.speculation.guess import DraftSource, Proposer
 from engine.speculation.phrases import Phrases
-from engine.speculation.speculation import DraftPlan, Proposer, Speculation
+from engine.speculation.speculation import DraftPlan, Speculation
 
 
 class Scheduler:
@@ -196,14 +198,14 @@ class Scheduler:
         return sum(request.status is RequestStatus.PREEMPTED for request in self._states)
 
     @property
-    def num_drafted(self) -> int:
-        """Number of draft tokens computed since the start."""
-        return self._speculation.num_drafted if self._speculation is not None else 0
+    def drafted(self) -> Counter[DraftSource]:
+        """Draft tokens computed since the start, by the source of their draft."""
+        return self._speculation.drafted if self._speculation is not None else Counter()
 
     @property
-    def num_accepted(self) -> int:
-        """Number of draft tokens accepted since the start."""
-        return self._speculation.num_accepted if self._speculation is not None else 0
+    def accepted(self) -> Counter[DraftSource]:
+        """Draft tokens accepted since the start, by the source of their draft."""
+        return self._speculation.accepted if self._speculation is not None else Counter()
 
     @property
     def num_prefilled(self) -> int:

@@ -1,11 +1,11 @@
 """Draft proposals from a request's own text, or else from phrases of its tenant's earlier answers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from engine.request.request import Request
+from engine.speculation.guess import Guess
 from engine.speculation.phrases import RUNS, Phrase, Phrases, TenantPhrases
 from engine.speculation.prompt_lookup import PromptLookup
 
@@ -20,8 +20,6 @@ class _Match:
     last: list[int] = field(default_factory=list)
     """The latest tokens of the answer, at most `_LONGEST`."""
     phrase: Phrase | None = None
-    chance: float = 0.0
-    """The chance of the latest proposal."""
 
 
 class PhraseLookup:
@@ -35,24 +33,17 @@ class PhraseLookup:
         self._phrases = phrases
         self._matches: WeakKeyDictionary[Request, _Match] = WeakKeyDictionary()
 
-    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
-        """Propose tokens as in Proposer."""
-        guess, chance = self._own.propose(request, behind, most), self._own.chance(request)
-        match = self._matches.setdefault(request, _Match())
-        match.chance = chance
+    def propose(self, request: Request, behind: int, most: int) -> Guess:
+        """Guess tokens as in Proposer."""
+        own = self._own.propose(request, behind, most)
         if (phrases := self._phrases.of(request.tenant)) is None:
-            return guess
+            return own
+        match = self._matches.setdefault(request, _Match())
         _read(match, request, phrases)
         phrase = match.phrase
-        if phrase is None or (guess and phrases.chance(phrase) <= chance):
-            return guess
-        match.chance = phrases.chance(phrase)
-        return phrases.after(phrase.place + behind, most)
-
-    def chance(self, request: Request) -> float:
-        """Return the chance as in Proposer; 0.0 for an unknown request."""
-        match = self._matches.get(request)
-        return match.chance if match is not None else 0.0
+        if phrase is None or (own.token_ids and phrases.chance(phrase) <= own.chance):
+            return own
+        return Guess(phrases.after(phrase.place + behind, most), phrases.chance(phrase), "phrase")
 
 
 def _read(match: _Match, request: Request, phrases: TenantPhrases) -> None:

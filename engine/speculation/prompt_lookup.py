@@ -1,11 +1,11 @@
 """Draft proposals by prompt lookup: the tokens that followed an earlier occurrence of a request's last tokens."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from engine.request.request import Request
+from engine.speculation.guess import Guess
 from engine.speculation.ngram_index import NgramIndex
 
 MAX_INDEXED: Final = 1024
@@ -36,8 +36,8 @@ class PromptLookup:
     def __init__(self) -> None:
         self._readings: WeakKeyDictionary[Request, _Reading] = WeakKeyDictionary()
 
-    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
-        """Propose tokens as in Proposer, assuming that a text that repeats itself continues to do so."""
+    def propose(self, request: Request, behind: int, most: int) -> Guess:
+        """Guess tokens as in Proposer, assuming that a text that repeats itself continues to do so."""
         reading = self._readings.get(request)
         if reading is None:
             room = request.num_prompt_tokens + (request.sampling.max_tokens or 0)
@@ -45,14 +45,10 @@ class PromptLookup:
         _read(reading, request)
         tokens, place = reading.index.tokens, reading.place
         if not place or len(tokens) < request.num_tokens:
-            return ()
+            return Guess((), reading.chance, "prompt")
         period = len(tokens) - place
-        return tuple([tokens[place + at % period] for at in range(behind, behind + most)])
-
-    def chance(self, request: Request) -> float:
-        """Return the chance as in Proposer; 0.0 for an unknown request."""
-        reading = self._readings.get(request)
-        return reading.chance if reading is not None else 0.0
+        guessed = tuple([tokens[place + at % period] for at in range(behind, behind + most)])
+        return Guess(guessed, reading.chance, "prompt")
 
 
 def _read(reading: _Reading, request: Request) -> None:

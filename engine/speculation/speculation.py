@@ -6,32 +6,17 @@ produced in the extra time. With one stream drafts cost hardly anything; with ma
 yield.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
+from weakref import WeakKeyDictionary
 
 from engine.block_tables.block_manager import BlockManager
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import DraftCost, PlainStep
-
-
-class Proposer(Protocol):
-    """Source of guesses about how requests continue. A wrong guess costs time only, never correctness."""
-
-    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
-        """Propose at most `most` tokens to follow the known tokens and the next `behind` ones; none without a guess.
-
-        Called once per step for each decoding request.
-
-        behind: number of tokens that steps in flight will sample.
-        """
-
-    def chance(self, request: Request) -> float:
-        """Estimate, from recent tokens, the probability that a proposed token is right if the ones before it are.
-
-        Call after `propose`.
-        """
+from engine.speculation.guess import DraftSource, Proposer
 
 
 def verify(draft: Sequence[int], sampled: Sequence[int]) -> tuple[int, ...]:
@@ -88,17 +73,18 @@ class _Promise:
 class Speculation:
     """Planner of drafts, which learns their cost.
 
-    num_drafted, num_accepted: tokens since the start.
+    drafted, accepted: tokens since the start, by the source of their draft.
     """
 
     def __init__(self, proposer: Proposer, blocks: BlockManager, *, most_rows: int) -> None:
         """Make a planner. most_rows: rows that one step may hold."""
-        self.num_drafted = 0
-        self.num_accepted = 0
+        self.drafted: Counter[DraftSource] = Counter()
+        self.accepted: Counter[DraftSource] = Counter()
         self._proposer = proposer
         self._blocks = blocks
         self._most_rows = most_rows
         self._cost = DraftCost()
+        self._sources: WeakKeyDictionary[Request, DraftSource] = WeakKeyDictionary()
         self._drafted: Sequence[str] = ()
         self._ended = 0.0
 
@@ -129,12 +115,12 @@ class Speculation:
         for request in open_to_drafts:
             behind, most = request.samples_in_flight, min(longest, request.num_wanted_tokens - 1)
             guess = self._proposer.propose(request, behind, most)
-            chance = self._proposer.chance(request)
-            has_guess = has_guess or bool(guess)
-            is_near = is_near or _promise(chance, 0, most, row).tokens > own + wait + NEAR
-            promise = _promise(chance, behind, len(guess), row)
+            has_guess = has_guess or bool(guess.token_ids)
+            is_near = is_near or _promise(guess.chance, 0, most, row).tokens > own + wait + NEAR
+            promise = _promise(guess.chance, behind, len(guess.token_ids), row)
             if promise.tokens > own:
-                drafts[request.request_id] = tuple(guess[: promise.length])
+                drafts[request.request_id] = tuple(guess.token_ids[: promise.length])
+                self._sources[request] = guess.source
                 promised += promise.tokens - own
         if promised <= wait:
             drafts = {}
@@ -162,10 +148,11 @@ class Speculation:
         if rows and plain is not None and step.total_tokens == rows + len(step.num_scheduled_tokens):
             self._cost.note_step(len(step.drafts), rows, result.seconds, plain)
 
-    def note(self, draft: Sequence[int], num_accepted: int) -> None:
-        """Count the tokens of a draft, and the accepted ones among them."""
-        self.num_drafted += len(draft)
-        self.num_accepted += num_accepted
+    def note(self, request: Request, num_drafted: int, num_accepted: int) -> None:
+        """Count the tokens of the newest draft of `request`, and the accepted ones among them."""
+        source = self._sources[request]
+        self.drafted[source] += num_drafted
+        self.accepted[source] += num_accepted
 
 
 def may_be_drafted(request: Request) -> bool:

@@ -39,10 +39,10 @@ from engine.offload.reuse_notes import ReuseNotes, count_reuse
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
+from engine.speculation.guess import Proposer
 from engine.speculation.phrase_lookup import PhraseLookup
 from engine.speculation.phrases import Phrases
 from engine.speculation.prompt_lookup import PromptLookup
-from engine.speculation.speculation import Proposer
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import NO_TRACE, Trace

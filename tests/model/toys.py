@@ -10,6 +10,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.offload.prefill_cost import PrefillCost
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.speculation.guess import Guess
 from engine.speculation.speculation import verify
 from tests.model.toy_store import Slots
 
@@ -242,15 +243,12 @@ class HalfRight:
     period: int = 3
     is_silent: bool = False
 
-    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
+    def propose(self, request: Request, behind: int, most: int) -> Guess:
         text = list(request.token_ids(0, request.num_tokens))
         for _ in range(behind + most):
             wrong = not len(text) % self.period
             text.append((next_token(text, self.vocab, None, request.sampling.choice) + wrong) % self.vocab)
-        return text[request.num_tokens + behind :] if not self.is_silent else ()
-
-    def chance(self, request: Request) -> float:
-        return 0.9 if not self.is_silent else 0.0
+        return Guess((), 0.0, "prompt") if self.is_silent else Guess(text[request.num_tokens + behind :], 0.9, "prompt")
 
 
 class BelievedCost(PrefillCost):

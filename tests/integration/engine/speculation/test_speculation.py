@@ -14,6 +14,7 @@ from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.request.request import Request
 from engine.speculation.draft_cost import DraftCost
+from engine.speculation.guess import Guess
 from engine.wiring import build
 from engine.worker import worker
 from tests.conftest import default_cache_dir
@@ -43,16 +44,14 @@ class Remembered:
 
     texts: Sequence[Sequence[int]]
 
-    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
+    def propose(self, request: Request, behind: int, most: int) -> Guess:
         known = request.token_ids(0, request.num_tokens)
         for text in self.texts:
             if tuple(text[: len(known)]) == known:
                 first = len(known) + behind
-                return [token if at % 4 else 5 for at, token in enumerate(text[first : first + most], first)]
-        return ()
-
-    def chance(self, request: Request) -> float:
-        return 0.9
+                told = [token if at % 4 else 5 for at, token in enumerate(text[first : first + most], first)]
+                return Guess(told, 0.9, "prompt")
+        return Guess((), 0.9, "prompt")
 
 
 def make_drafts_free(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,14 +114,15 @@ def test_tokens_are_the_same_with_and_without_drafts(
     ways = list(WAYS.values())
     with LLM(config_of(model, tmp_path, blocks=blocks, prompt_lookup=False, **more)) as llm:
         plain = answers(llm, ways)
-        assert llm.engine.stats().tokens.drafted == 0
+        assert llm.engine.stats().tokens.drafted.total() == 0
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(plain, len(ways))))
     with LLM(config_of(model, tmp_path, blocks=blocks, **more)) as llm:
         assert answers(llm, ways) == plain
         stats = llm.engine.stats()
         assert (stats.requests.preemptions > 0) == (blocks < 40)
-    assert stats.tokens.drafted - stats.tokens.accepted > 20
-    assert stats.tokens.accepted > 200
+    drafted, accepted = stats.tokens.drafted.total(), stats.tokens.accepted.total()
+    assert drafted - accepted > 20
+    assert accepted > 200
 
 
 def test_drafts_leave_logits_and_blocks_unchanged(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,8 @@ def test_ranks_agree_on_accepted_tokens(model: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(plain, len(ways))))
     with LLM(config_of(tiny, tmp_path, tensor_parallel_size=2, **more)) as llm:
         assert answers(llm, ways) == plain
-        assert 50 < llm.engine.stats().tokens.accepted < llm.engine.stats().tokens.drafted
+        tokens = llm.engine.stats().tokens
+        assert 50 < tokens.accepted.total() < tokens.drafted.total()
 
 
 def test_stop_string_inside_a_draft_ends_the_answer(
@@ -172,7 +173,7 @@ def test_stop_string_inside_a_draft_ends_the_answer(
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered([[*PROMPTS[0], *whole.token_ids]]))
     with LLM(config_of(model, tmp_path)) as llm:
         drafted = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0].outputs[0]
-        assert llm.engine.stats().tokens.accepted > 0
+        assert llm.engine.stats().tokens.accepted.total() > 0
     assert (drafted.text, drafted.token_ids, drafted.finish_reason) == (plain.text, plain.token_ids, "stop")
 
 
@@ -181,7 +182,7 @@ def test_repetitive_text_is_drafted_from_itself(model: Path, tmp_path: Path) -> 
     params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True, allowed_token_ids=(70,))
     with LLM(config_of(model, tmp_path)) as llm:
         assert llm.generate([PROMPTS[0]], params)[0].outputs[0].token_ids == (70,) * COUNT
-        assert llm.engine.stats().tokens.accepted > COUNT // 2
+        assert llm.engine.stats().tokens.accepted.total() > COUNT // 2
 
 
 def test_answers_that_repeat_earlier_ones_take_fewer_steps(model: Path, tmp_path: Path) -> None:
@@ -189,11 +190,11 @@ def test_answers_that_repeat_earlier_ones_take_fewer_steps(model: Path, tmp_path
     params = replace(WAYS["drawn"], max_tokens=COUNT, ignore_eos=True)
 
     def ask(llm: LLM, tenant: str) -> tuple[tuple[int, ...], int]:
-        before = llm.engine.stats().tokens.accepted
+        before = llm.engine.stats().tokens.accepted["phrase"]
         request = llm.engine.add_request(GenerateRequest(prompt_token_ids=PROMPTS[0], params=params, tenant=tenant))
         while llm.engine.has_unfinished_requests():
             llm.engine.step()
-        return tuple(request.output_token_ids), llm.engine.stats().tokens.accepted - before
+        return tuple(request.output_token_ids), llm.engine.stats().tokens.accepted["phrase"] - before
 
     with LLM(config_of(model, tmp_path)) as llm:
         first, later = ask(llm, "a"), [ask(llm, "a") for _ in range(4)]

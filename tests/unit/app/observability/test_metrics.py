@@ -23,6 +23,7 @@ from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
 from engine.loop.stats import EngineStats, ReplicaState, RouteStats, TierStats
 from engine.offload.reuse_notes import ReuseStats
+from engine.speculation.guess import DraftSource
 from engine.testing.replay_engine import ReplayEngine
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -56,7 +57,12 @@ class EngineWithEverything(ReplayEngine):
         return replace(
             stats,
             requests=replace(stats.requests, finished={"stop": 1}),
-            tokens=replace(stats.tokens, asked=Counter(device=3, cpu=2, redis=1)),
+            tokens=replace(
+                stats.tokens,
+                asked=Counter(device=3, cpu=2, redis=1),
+                drafted=Counter[DraftSource]({"prompt": 5, "phrase": 3}),
+                accepted=Counter[DraftSource]({"prompt": 4}),
+            ),
             blocks=replace(stats.blocks, tenants={"local": 1}),
             tiers=TierStats(store=tiers, load_seconds={"cpu": seconds}, reuse_ends={"evicted": 1}),
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
@@ -89,6 +95,12 @@ def test_bytes_written_are_counted_by_tier(families: list[Metric]) -> None:
     assert {sample.labels["tier"]: sample.value for sample in written.samples if sample.name.endswith("_total")} == {
         "redis": 4096
     }
+
+
+def test_drafted_tokens_are_counted_by_source_and_outcome(families: list[Metric]) -> None:
+    [drafted] = [family for family in families if family.name == "ebb_drafted_tokens"]
+    found = {(each.labels["source"], each.labels["outcome"]): each.value for each in drafted.samples if each.value}
+    assert found == {("prompt", "accepted"): 4, ("prompt", "rejected"): 1, ("phrase", "rejected"): 3}
 
 
 def test_docs_table_matches_exposed_metrics(families: list[Metric]) -> None:

@@ -37,8 +37,8 @@ def test_drafts_keep_the_answer_and_save_steps() -> None:
         steps += 1
     assert is_alone(request)
     assert steps < 15
-    assert rig.scheduler.num_accepted == 40 - steps
-    assert rig.scheduler.num_drafted > rig.scheduler.num_accepted
+    assert rig.scheduler.accepted.total() == 40 - steps
+    assert rig.scheduler.drafted.total() > rig.scheduler.accepted.total()
 
 
 def test_step_with_draft_is_awaited_with_its_request() -> None:
@@ -119,7 +119,7 @@ def test_rejected_tokens_are_in_no_published_block() -> None:
     for first in (1, 2, 3):
         rig.add([first, 2, 3], 33)
     rig.run()
-    assert rig.scheduler.num_drafted > 2 * rig.scheduler.num_accepted > 0
+    assert rig.scheduler.drafted.total() > 2 * rig.scheduler.accepted.total() > 0
     for request in list(rig.requests):
         text = [*request.prompt_token_ids, *request.output_token_ids]
         again = rig.add([*text, 7], 1)
@@ -152,7 +152,7 @@ def test_drafts_survive_preemptions() -> None:
     requests = [rig.add([first, 2, 3, 4, 5, 6], 10) for first in (1, 9)]
     rig.run()
     assert rig.scheduler.num_preemptions > 0
-    assert rig.scheduler.num_accepted > 0
+    assert rig.scheduler.accepted.total() > 0
     assert all(is_alone(request) for request in requests)
 
 
@@ -176,7 +176,7 @@ def test_request_that_needs_prior_tokens_gets_no_draft(more: dict[str, object]) 
     request = rig.add([1, 2, 3], 20)
     request.sampling = replace(request.sampling, **more)  # type: ignore[arg-type]
     rig.run()
-    assert rig.scheduler.num_drafted == 0
+    assert rig.scheduler.drafted.total() == 0
 
 
 def test_masked_request_gets_no_draft_among_others_with_drafts() -> None:
@@ -184,7 +184,7 @@ def test_masked_request_gets_no_draft_among_others_with_drafts() -> None:
     masked, _ = add_masked(rig, [3, 4], 20)
     free = rig.add([1, 2], 20)
     rig.run()
-    assert rig.scheduler.num_accepted > 0
+    assert rig.scheduler.accepted.total() > 0
     assert is_alternating(masked)
     assert is_alone(free)
 

@@ -49,7 +49,7 @@ def lookup_that_knows(*answers: Request) -> tuple[PhraseLookup, Phrases]:
 
 
 def guess(lookup: PhraseLookup, request: Request, behind: int = 0, most: int = 3) -> tuple[int, ...]:
-    return tuple(lookup.propose(request, behind, most))
+    return tuple(lookup.propose(request, behind, most).token_ids)
 
 
 def test_answer_that_repeats_another_is_guessed() -> None:
@@ -69,13 +69,11 @@ def test_chance_rises_with_the_match_and_stays_for_others() -> None:
     chances = []
     for token in ANSWER * 3:
         say(request, token)
-        guess(lookup, request)
-        chances.append(lookup.chance(request))
+        chances.append(lookup.propose(request, 0, 3).chance)
     assert chances[-1] > 0.9
     later = request_of(prompt=(3,))
     say(later, *ANSWER)
-    guess(lookup, later)
-    assert lookup.chance(later) > 0.5
+    assert lookup.propose(later, 0, 3).chance > 0.5
 
 
 def test_phrases_that_end_otherwise_lose_their_chance() -> None:
@@ -85,7 +83,7 @@ def test_phrases_that_end_otherwise_lose_their_chance() -> None:
         request = request_of(prompt=(at,))
         say(request, *ANSWER[4:7])
         assert guess(lookup, request) == ANSWER[7:10]
-        chance = lookup.chance(request)
+        chance = lookup.propose(request, 0, 3).chance
         first = first or chance
         say(request, 9_000 + at)
         guess(lookup, request)

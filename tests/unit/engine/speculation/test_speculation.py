@@ -10,6 +10,7 @@ from engine.kv.block_pool import BlockPool
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import PlainStep
+from engine.speculation.guess import Guess
 from engine.speculation.ngram_index import MAX_PLACES, NgramIndex
 from engine.speculation.prompt_lookup import FIRST_CHANCE, MAX_INDEXED, PromptLookup
 from engine.speculation.speculation import LONGEST_DRAFT, PROMPTS_PART, Speculation, verify
@@ -80,37 +81,35 @@ TEXT = list(range(100, 140))
 def test_earlier_continuation_is_proposed_after_unknown_tokens() -> None:
     lookup, request = PromptLookup(), asking([1, 2, *TEXT, 1])
     say(request, *TEXT[:3])
-    assert list(lookup.propose(request, 0, 4)) == TEXT[3:7]
-    assert list(lookup.propose(request, 2, 4)) == TEXT[5:9]
+    assert list(lookup.propose(request, 0, 4).token_ids) == TEXT[3:7]
+    assert list(lookup.propose(request, 2, 4).token_ids) == TEXT[5:9]
     say(request, 55)
-    assert list(lookup.propose(request, 0, 4)) == []
+    assert list(lookup.propose(request, 0, 4).token_ids) == []
 
 
 def test_repeating_text_is_proposed_to_repeat() -> None:
     lookup, request = PromptLookup(), asking([9, 8])
     say(request, 1, 2, 3, 1, 2, 3, 1)
-    assert list(lookup.propose(request, 0, 7)) == [2, 3, 1, 2, 3, 1, 2]
+    assert list(lookup.propose(request, 0, 7).token_ids) == [2, 3, 1, 2, 3, 1, 2]
 
 
 def test_chance_follows_every_sampled_token() -> None:
     lookup, request = PromptLookup(), asking([*TEXT, 1, 2])
     say(request, 7)
-    lookup.propose(request, 0, 4)
-    assert lookup.chance(request) == FIRST_CHANCE
+    assert lookup.propose(request, 0, 4).chance == FIRST_CHANCE
     for token in TEXT[:20]:
         say(request, token)
-        lookup.propose(request, 0, 4)
-    assert lookup.chance(request) > 0.85
+        chance = lookup.propose(request, 0, 4).chance
+    assert chance > 0.85
     for at in range(12):
         say(request, TEXT[2 * at], TEXT[2 * at + 1], 1000 + at)
-    lookup.propose(request, 0, 4)
-    assert lookup.chance(request) < 0.25
+    assert lookup.propose(request, 0, 4).chance < 0.25
 
 
 def test_long_prompt_is_indexed_piecewise() -> None:
     lookup, request = PromptLookup(), asking([*range(3 * MAX_INDEXED), *TEXT, 1])
     say(request, *TEXT[:6])
-    said = [bool(lookup.propose(request, 0, 4)) for _ in range(5)]
+    said = [bool(lookup.propose(request, 0, 4).token_ids) for _ in range(5)]
     assert said == [False, False, False, True, True]
 
 
@@ -120,11 +119,8 @@ class Sure:
     def __init__(self, chance: float) -> None:
         self.is_right = chance
 
-    def propose(self, request: Request, behind: int, most: int) -> list[int]:
-        return [1] * most
-
-    def chance(self, request: Request) -> float:
-        return self.is_right
+    def propose(self, request: Request, behind: int, most: int) -> Guess:
+        return Guess([1] * most, self.is_right, "prompt")
 
 
 def speculation(chance: float, num_blocks: int = 100) -> Speculation:

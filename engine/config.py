@@ -155,9 +155,13 @@ class SpeculationConfig:
     """Drafts: guessed tokens of a stream, several of which one pass verifies (`engine.speculation`).
 
     prompt_lookup: draft the tokens that followed the same words earlier in the request.
+    draft_model: folder of a smaller model with the same vocabulary that drafts other tokens; None for none.
+    draft_quantization: as `quantization` of the model, for the draft model.
     """
 
     prompt_lookup: bool = True
+    draft_model: Path | None = None
+    draft_quantization: str = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +174,21 @@ class EngineConfig:
     scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     device: DeviceConfig = field(default_factory=DeviceConfig)
     speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
+
+    def of_draft_model(self) -> "EngineConfig | None":
+        """Return the configuration with which a worker computes the draft model; None without one."""
+        path = self.speculation.draft_model
+        if path is None:
+            return None
+        quantization = self.speculation.draft_quantization
+        return self.with_fields(
+            path=path,
+            name=path.name,
+            quantization=quantization,
+            adapters_dir=None,
+            prompt_lookup=False,
+            draft_model=None,
+        )
 
     def with_fields(self, **values: Any) -> "EngineConfig":
         """Return this configuration with other values for fields of its groups, each by its name.

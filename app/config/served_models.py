@@ -49,6 +49,12 @@ def _check(settings: Settings) -> None:
             "--models-dir.",
             param="adapters-dir",
         )
+    if settings.draft_model:
+        raise SettingsError(
+            "--draft-model drafts for one model. Set draft-model in the table [models.NAME] of that model in TOML, or "
+            "serve one model without --models and --models-dir.",
+            param="draft-model",
+        )
     one_process = {
         "replicas": settings.replicas > 1,
         "replica-roles": bool(settings.replica_roles),

@@ -80,8 +80,12 @@ class Settings(
         """Folder of the blocks of all secrets on the disk."""
         return self.disk_kv_dir or self.cache_dir / "kv"
 
-    def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
-        """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
+    def engine_config(
+        self, *, model_path: Path, model_name: str, secret: bytes, draft_path: Path | None = None
+    ) -> EngineConfig:
+        """Make the engine's configuration.
+
+        model_path, draft_path: the folders that `model` and `draft_model` were resolved to; None for no draft model.
 
         Raise SettingsError if the public prefix cannot be read.
         """
@@ -112,7 +116,11 @@ class Settings(
                 accelerators=visible_devices(device, os.environ),
                 decode_graphs=not self.no_decode_graphs,
             ),
-            speculation=SpeculationConfig(prompt_lookup=not self.no_speculation),
+            speculation=SpeculationConfig(
+                prompt_lookup=not self.no_speculation,
+                draft_model=draft_path,
+                draft_quantization=self.draft_quantization,
+            ),
         )
 
     @property

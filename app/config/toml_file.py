@@ -28,6 +28,8 @@ OF_A_MODEL: Final = (
     "itl-target",
     "decode-passes",
     "no-speculation",
+    "draft-model",
+    "draft-quantization",
     "public-prefix",
     "kv-memory",
     "cpu-kv-memory",

@@ -23,6 +23,7 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.directory_check import check_directory
 from app.doctor.disk_check import check_disk
+from app.doctor.draft_check import check_draft_model
 from app.doctor.finding import Finding
 from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
@@ -362,6 +363,7 @@ CHECKS = (
     check_disk,
     check_lmcache,
     check_model,
+    check_draft_model,
     check_catalogue,
     check_formats,
     check_rerank,

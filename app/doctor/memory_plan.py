@@ -13,6 +13,7 @@ from engine.attention.backend import kv_shapes
 from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import kv_budget, redis_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
+from models.download.resolve import find_model
 from models.registry import NetworkSummary
 from models.weights.folder import ModelFolder
 from models.weights.stored import read_stored_weights
@@ -66,6 +67,8 @@ def plan_memory(
         network = network_of(settings, model_folder)
         weights = weights_of(settings, model_folder, network)
         window = 0 if settings.kv_memory else window_bytes(settings, network)
+        if settings.draft_model and (draft := find_model(settings.draft_model, settings.cache_dir)) is not None:
+            weights, window = _with_draft_model(settings, draft, weights, network, window)
         block = kv_bytes(settings, network, block_size_for(choose_device(settings.device)))
         sealing = sealing_bytes(settings.tier_config(b""), block)
     redis = redis_budget(settings.redis_memory, free if host_free is None else host_free)
@@ -86,10 +89,27 @@ def plan_memory(
     )
 
 
+def _with_draft_model(
+    settings: Settings, folder: Path, weights: WeightMemory, network: NetworkSummary, window: int
+) -> tuple[WeightMemory, int]:
+    """Add the weights of the draft model in `folder`, and its KV of the window of `network`."""
+    own = replace(settings, quantization=settings.draft_quantization)
+    draft = network_of(own, folder)
+    more = weights_of(own, folder, draft)
+    if window:
+        window += kv_bytes(own, draft, window_tokens(settings, network))
+    both = replace(weights, held=weights.held + more.held, loading=max(weights.loading, weights.held + more.loading))
+    return both, window
+
+
+def window_tokens(settings: Settings, network: NetworkSummary) -> int:
+    """Return the tokens of the context window."""
+    return min(settings.max_model_len or network.max_position_embeddings, network.max_position_embeddings)
+
+
 def window_bytes(settings: Settings, network: NetworkSummary) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
-    window = min(settings.max_model_len or network.max_position_embeddings, network.max_position_embeddings)
-    return kv_bytes(settings, network, window)
+    return kv_bytes(settings, network, window_tokens(settings, network))
 
 
 def kv_bytes(settings: Settings, network: NetworkSummary, num_tokens: int) -> int:

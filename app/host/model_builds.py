@@ -19,7 +19,7 @@ from app.host.model_memory import ModelMemory, memory_on_cpu
 from app.host.models import ModelTable
 from app.host.on_demand import OnDemandModel
 from app.host.served_model import ModelEngine, Report, ServedModel
-from app.host.startup import serving_config
+from app.host.startup import draft_folder, serving_config
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
 from engine.device.choice import choose_device
@@ -118,7 +118,7 @@ class _Maker:
         folder = self._folder(report)
         if choose_device(self.settings.device) in ACCELERATORS:
             return ModelMemory()
-        return memory_on_cpu(self.settings, folder)
+        return memory_on_cpu(self.settings, folder, draft_folder(self.settings, report))
 
     def describe(self) -> EngineConfig:
         """Return the configuration, with the path of the setting for a model that is not on this machine yet."""

@@ -46,17 +46,23 @@ class ModelMemory:
         )
 
 
-def memory_on_cpu(settings: Settings, folder: Path) -> ModelMemory:
-    """Return the memory of the model in `folder` on a CPU. Reads only the headers of the files.
+def memory_on_cpu(settings: Settings, folder: Path, draft_folder: Path | None = None) -> ModelMemory:
+    """Return the memory of the model in `folder` on a CPU, with its draft model. Reads only the headers of the files.
 
     Raise ModelError for a folder without weights, or with weights that cannot be read.
     """
-    stored = read_stored_weights(ModelFolder(folder))
-    if stored.is_quantized:
-        weights = stored.nbytes
-    else:
-        # The formats of the weakest CPU are the largest.
-        packed = packed_model_bytes(stored, settings.quantization, INSTRUCTION_SETS[-1], has_decoder=True)
-        weights = max(packed, stored.plain * BYTES[settings.dtype])
+    weights = _weights(folder, settings.quantization, settings.dtype)
+    if draft_folder is not None:
+        weights += _weights(draft_folder, settings.draft_quantization, settings.dtype)
     tier = 0 if settings.no_prefix_cache else settings.cpu_kv_memory or 0
     return ModelMemory(weights, settings.kv_memory or SMALLEST_POOL, tier)
+
+
+def _weights(folder: Path, quantization: str, dtype: str) -> int:
+    """Return the most bytes that weights take while they are loaded."""
+    stored = read_stored_weights(ModelFolder(folder))
+    if stored.is_quantized:
+        return stored.nbytes
+    # The formats of the weakest CPU are the largest.
+    packed = packed_model_bytes(stored, quantization, INSTRUCTION_SETS[-1], has_decoder=True)
+    return max(packed, stored.plain * BYTES[dtype])

@@ -88,12 +88,13 @@ def serving_config(settings: Settings, path: Path, report: Report, name: str = "
 
     name: by which clients request the model; empty for the one that follows from the settings.
 
-    An accelerator that no setting names must pass its check first. If it fails, the CPU computes, and its note
-    states the reason.
+    The draft model is fetched or converted if necessary. An accelerator that no setting names must pass its check
+    first. If it fails, the CPU computes, and its note states the reason.
     """
     make = partial(
         Settings.engine_config,
         model_path=path,
+        draft_path=draft_folder(settings, report),
         model_name=name or model_name(settings.model),
         secret=load_secret(settings.secret_file),
     )
@@ -108,6 +109,16 @@ def serving_config(settings: Settings, path: Path, report: Report, name: str = "
     note = f"{problem}. The CPU computes instead; --device {config.device.kind} skips the check."
     logger.warning("%s", note)
     return make(replace(settings, device="cpu")).with_fields(note=note)
+
+
+def draft_folder(settings: Settings, report: Report) -> Path | None:
+    """Find, fetch or convert the draft model, and return its folder; None without one. Raise as `resolve_model`."""
+    if not settings.draft_model:
+        return None
+    # Imported here, as in `engine_builder`.
+    from models.download.resolve import resolve_model
+
+    return resolve_model(settings.draft_model, settings.cache_dir, report, device=choose_device(settings.device))
 
 
 Start = Callable[[Report], Awaitable[tuple[Backend, str]]]

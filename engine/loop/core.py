@@ -255,9 +255,10 @@ class EngineCore:
         if self.trace is not NO_TRACE:
             trace_step(self.trace, step.output, result)
         if step.output.total_tokens:
+            drafting = result.draft_work.seconds if result.draft_work is not None else 0.0
             if step.follows_at_once:
-                self.gap_seconds.observe(max(0.0, result.started - self._last_ended))
-            self.step_seconds.observe(result.seconds / step.output.passes)
+                self.gap_seconds.observe(max(0.0, result.started - drafting - self._last_ended))
+            self.step_seconds.observe((result.seconds + drafting) / step.output.passes)
             self.batch_sizes.observe(len(step.output.num_scheduled_tokens))
             self.step_timing.note(step.output, result.seconds)
             self._last_ended = result.ended

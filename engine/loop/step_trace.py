@@ -25,6 +25,9 @@ def trace_step(trace: Trace, step: SchedulerOutput, result: ModelRunnerOutput) -
     late = [each for each in result.transfers if each.job_id not in loading | storing]
     loaded = result.started if tokens else result.sent
     _trace_copies(trace, "load", loads, loaded - sum(each.seconds for each in loads))
+    if (work := result.draft_work) is not None:
+        began = result.started - work.seconds
+        trace.add(Track.MODEL, "draft", began, result.started, passes=work.passes, tokens=work.rows)
     if tokens:
         trace.add(Track.MODEL, FORWARD, result.started, result.ended, requests=requests, tokens=tokens)
         trace.add(Track.RESULTS, "finish", result.ended, result.sent)

@@ -86,11 +86,21 @@ class SchedulerOutput:
 
     The count in `num_scheduled_tokens` includes them. The worker decides how many are accepted.
     """
+    to_draft: Mapping[str, int] = field(default_factory=dict)
+    """Most tokens that the worker's draft model is to draft after the last token of a decoding request.
+
+    The count in `num_scheduled_tokens` does not include them. No other step is in flight.
+    """
+
+    @property
+    def num_drafted(self) -> int:
+        """Rows of drafts, of which the draft model may make fewer."""
+        return sum(map(len, self.drafts.values())) + sum(self.to_draft.values())
 
     @property
     def total_tokens(self) -> int:
-        """Rows of one forward pass; 0 means that the step only moves blocks."""
-        return sum(self.num_scheduled_tokens.values())
+        """Rows of one forward pass, at most; 0 means that the step only moves blocks."""
+        return sum(self.num_scheduled_tokens.values()) + sum(self.to_draft.values())
 
     @property
     def last_block(self) -> int:
@@ -109,6 +119,21 @@ class PromptLogprobs:
     start: int
     tokens: tuple[TokenLogprobs, ...]
     """Log probabilities of the tokens at positions `start` + 1, `start` + 2 and so on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftWork:
+    """Work of the draft model in a step.
+
+    num_drafted: tokens that it drafted by request id. There are none for a request of which it still has to read more.
+    passes, rows: its forward passes, and the rows of all of them.
+    seconds: time that they took, before the pass of the large model.
+    """
+
+    num_drafted: Mapping[str, int]
+    passes: int
+    rows: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +167,8 @@ class ModelRunnerOutput:
     """Log probabilities of prompt chunks, by id of a request that asked for them."""
     embeddings: Mapping[str, bytes] = field(default_factory=dict)
     """Pooled hidden states, as in `RequestOutput`, by id of a request whose whole prompt has been computed."""
+    draft_work: DraftWork | None = None
+    """None if the step drafts nothing with the draft model. If it should have: the draft model has failed for good."""
 
     @property
     def seconds(self) -> float:

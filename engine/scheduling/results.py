@@ -68,8 +68,11 @@ class StepResults:
                     request.prompt_logprobs[chunk.start :] = chunk.tokens
                 token_ids = result.sampled_token_ids.get(request_id, ())
                 if speculated := output.drafts.get(request_id):
-                    self._take_speculated(request, speculated, token_ids)
+                    self._take_speculated(request, len(speculated), token_ids)
                     count -= len(speculated)
+                elif request_id in output.to_draft:
+                    work = result.draft_work
+                    self._take_speculated(request, work.num_drafted[request_id] if work else 0, token_ids)
                 taken.append(_Taken(request, count, token_ids))
                 _append_tokens(taken[-1], token_ids, result.logprobs.get(request_id, ()))
                 if (embedding := result.embeddings.get(request_id)) is not None:
@@ -103,11 +106,11 @@ class StepResults:
             request.draw_again()
             self._states.forget_in_worker(request)
 
-    def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:
+    def _take_speculated(self, request: Request, num_drafted: int, token_ids: tuple[int, ...]) -> None:
         """Count the accepted tokens of a draft as computed. The next step overwrites the KV of the rejected ones."""
         assert self._speculation is not None
         accepted = len(token_ids) - 1
-        self._speculation.note(request, len(speculated), accepted)
+        self._speculation.note(request, num_drafted, accepted)
         request.num_drafted = 0
         # One sample was scheduled; `_settle` subtracts every token that came of it.
         request.samples_in_flight += accepted

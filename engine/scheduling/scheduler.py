@@ -38,6 +38,7 @@ from engine.scheduling.step_size import (
 from engine.scheduling.step_time import StepTime
 from engine.speculation.draft_cost import PlainStep
 from engine.speculation.guess import DraftSource, Proposer
+from engine.speculation.model_drafts import ModelDrafts
 from engine.speculation.phrases import Phrases
 from engine.speculation.speculation import DraftPlan, Speculation
 
@@ -48,6 +49,7 @@ class Scheduler:
     connector: connection to the tiers below the device. proposer: source of draft tokens; None turns speculation off.
     reuse: counts of what tiers of other sizes would find; None for no counts.
     phrases: what the proposer knows of finished answers; None if it needs none.
+    model_drafts: knowledge of the workers' draft model; None if they have none. Requires a proposer.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Scheduler:
         proposer: Proposer | None = None,
         reuse: ReuseNotes | None = None,
         phrases: Phrases | None = None,
+        model_drafts: ModelDrafts | None = None,
     ) -> None:
         self.reuse = reuse
         self.limits = limits
@@ -81,8 +84,10 @@ class Scheduler:
         self._standing: list[Request] = []
         self._expired: list[Request] = []
         self._last_step_tokens = 0
-        most_rows = limits.max_num_batched_tokens
-        self._speculation = Speculation(proposer, blocks, most_rows=most_rows) if proposer is not None else None
+        self._speculation: Speculation | None = None
+        if proposer is not None:
+            most_rows = limits.max_num_batched_tokens
+            self._speculation = Speculation(proposer, blocks, most_rows=most_rows, model=model_drafts)
         self._results = StepResults(self._states, blocks, connector, self._speculation)
 
     # Arrival and end of requests
@@ -241,9 +246,9 @@ class Scheduler:
         prompt_rows = self.step_time.prompt_tokens(len(decodes), step_seconds, most_rows, prompts)
         plan = self._plan_drafts(prompt_rows if prompts else None)
         budget = self._budget(prompt_rows, plan)
-        passes = 1 if plan.drafts or plan.is_near else self._passes()
-        draft = StepDraft(now=now, budget=budget, passes=passes, step_id=self._num_steps)
-        if self._schedule_decodes(draft, decodes, plan.drafts):
+        passes = 1 if plan.num_rows or plan.is_near else self._passes()
+        draft = StepDraft(now=now, budget=budget, passes=passes, step_id=self._num_steps, is_awaited=plan.is_awaited)
+        if self._schedule_decodes(draft, decodes, plan):
             self._admission_order.start_waiting(now)
         self._schedule_prompts(draft, step_seconds)
         if not self.has_unfinished_requests():
@@ -271,6 +276,7 @@ class Scheduler:
             masks=draft.masks,
             is_awaited=draft.is_awaited,
             drafts=draft.drafts,
+            to_draft=draft.to_draft,
         )
 
     def _has_more(self) -> bool:
@@ -301,7 +307,8 @@ class Scheduler:
         if self._speculation is None:
             return DraftPlan()
         running = [request for request in self._states.running if self._batches.is_free(request)]
-        return self._speculation.plan(running, self._plain_step(len(running)), prompt_rows)
+        plain, is_idle = self._plain_step(len(running)), not self._batches.num_in_flight
+        return self._speculation.plan(running, plain, prompt_rows, is_idle=is_idle)
 
     def _plain_step(self, decodes: int) -> PlainStep | None:
         """Return what a step of `decodes` decodes costs without drafts; None if that is not known yet."""
@@ -329,19 +336,14 @@ class Scheduler:
     def _budget(self, prompt_rows: int, plan: DraftPlan) -> SchedulingBudget:
         """Return the budget of a step with time for `prompt_rows` prompt tokens, less the time that the drafts take."""
         # A draft token costs about as much time as a prompt token.
-        left = prompt_rows - sum(map(len, plan.drafts.values()))
+        left = prompt_rows - plan.num_rows
         limits = self.limits
         return SchedulingBudget(
             limits.max_num_batched_tokens, limits.max_num_seqs, max(left, min(prompt_rows, SMALLEST_CHUNK))
         )
 
-    def _schedule_decodes(
-        self, draft: StepDraft, decodes: Sequence[Request], drafts: Mapping[str, tuple[int, ...]]
-    ) -> bool:
-        """Schedule a token of each of `decodes`. Return whether all found room without a preemption.
-
-        drafts: draft tokens by request id.
-        """
+    def _schedule_decodes(self, draft: StepDraft, decodes: Sequence[Request], plan: DraftPlan) -> bool:
+        """Schedule a token of each of `decodes`, with its draft. Return whether all found room without a preemption."""
         preempted_before = self.num_preemptions
         self._standing = []
         for request in decodes:
@@ -349,7 +351,8 @@ class Scheduler:
                 break
             # An earlier decode of this step may have preempted the request.
             if request.status is RequestStatus.RUNNING:
-                self._schedule(request, 1, draft, drafts.get(request.request_id, ()))
+                speculated = plan.drafts.get(request.request_id, ())
+                self._schedule(request, 1, draft, speculated, plan.to_draft.get(request.request_id, 0))
         return not self._standing and self.num_preemptions == preempted_before
 
     def _schedule_prompts(self, draft: StepDraft, step_seconds: float | None) -> None:
@@ -399,13 +402,23 @@ class Scheduler:
         waits_for_mask = not (request.num_drafted or request.samples_in_flight)
         return request.num_pending_tokens - 1 if waits_for_mask else 0
 
-    def _schedule(self, request: Request, count: int, draft: StepDraft, speculated: tuple[int, ...] = ()) -> None:
-        """Schedule `count` tokens and the draft `speculated` of a running request, or note that it lacks blocks."""
-        num_blocks, more = len(request.blocks), len(speculated) + draft.passes - 1
+    def _schedule(
+        self,
+        request: Request,
+        count: int,
+        draft: StepDraft,
+        speculated: tuple[int, ...] = (),
+        num_to_draft: int = 0,
+    ) -> None:
+        """Schedule `count` tokens and the draft of a running request, or note that it lacks blocks.
+
+        The draft is `speculated`, or `num_to_draft` tokens by the draft model.
+        """
+        num_blocks, more = len(request.blocks), len(speculated) + num_to_draft + draft.passes - 1
         if not self._room.grow(request, request.num_computed_tokens + count + more, draft):
             self._standing.append(request)
         elif request.known_to_worker:
-            draft.add_cached(request, count, num_blocks, speculated)
+            draft.add_cached(request, count, num_blocks, speculated, num_to_draft)
             self._queue.charge(request, count + draft.passes - 1)
         else:
             draft.add_new(request, count)
@@ -443,7 +456,7 @@ class Scheduler:
             request = self._states.get(request_id)
             if request is not None:
                 request.steps_in_flight -= 1
-                if request_id in output.drafts:
+                if request_id in output.drafts or request_id in output.to_draft:
                     request.num_drafted = 0
                 if not request.steps_in_flight:
                     request.samples_in_flight = 0

@@ -92,7 +92,7 @@ class StepCost:
         if not step.total_tokens or seconds <= 0:
             return
         row = _row(step)
-        if step.drafts and row[2] == _num_drafted(step):
+        if step.num_drafted and row[2] == step.num_drafted:
             return
         self._has_seen_decodes |= row[1] > 0
         self._has_seen_prompts |= row[2] > 0
@@ -142,7 +142,3 @@ def _contexts(step: SchedulerOutput) -> dict[str, int]:
     """Return the tokens that each request of the step had computed before it."""
     contexts = {each.request_id: each.num_computed_tokens for each in step.new_requests}
     return contexts | {each.request_id: each.num_computed_tokens for each in step.cached_requests}
-
-
-def _num_drafted(step: SchedulerOutput) -> int:
-    return sum(map(len, step.drafts.values()))

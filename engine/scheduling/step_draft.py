@@ -47,6 +47,7 @@ class StepDraft:
     masks: dict[str, bytes] = field(default_factory=dict)
     is_awaited: bool = False
     drafts: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    to_draft: dict[str, int] = field(default_factory=dict)
 
     def add_new(self, request: Request, count: int) -> None:
         """Schedule `count` tokens of a request that the worker does not know and whose blocks have room for them."""
@@ -67,11 +68,17 @@ class StepDraft:
         self._take(request, count)
 
     def add_cached(
-        self, request: Request, count: int, num_blocks_before: int, speculated: tuple[int, ...] = ()
+        self,
+        request: Request,
+        count: int,
+        num_blocks_before: int,
+        speculated: tuple[int, ...] = (),
+        num_to_draft: int = 0,
     ) -> None:
         """Schedule `count` tokens of a request that the worker knows with its first `num_blocks_before` blocks.
 
         speculated: draft tokens to compute in addition to `count`.
+        num_to_draft: tokens that the worker drafts and computes in addition.
         """
         grown = len(request.blocks) > num_blocks_before
         new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
@@ -79,8 +86,8 @@ class StepDraft:
         self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens, unsent))
         request.unsent_token_ids.clear()
         self._take(request, count)
-        if speculated:
-            self._speculate(request, speculated)
+        if speculated or num_to_draft:
+            self._speculate(request, speculated, num_to_draft)
 
     def _take(self, request: Request, count: int) -> None:
         self.budget.take(count)
@@ -99,12 +106,15 @@ class StepDraft:
             request.samples_in_flight += self.passes
             request.sampled_by = self.step_id
 
-    def _speculate(self, request: Request, speculated: tuple[int, ...]) -> None:
+    def _speculate(self, request: Request, speculated: tuple[int, ...], num_to_draft: int) -> None:
         assert self.passes == 1, "a step of several passes cannot contain a draft"
-        self.budget.tokens -= len(speculated)
-        self.counts[request.request_id] += len(speculated)
-        self.drafts[request.request_id] = speculated
-        request.num_drafted = len(speculated)
+        if num_to_draft:
+            self.to_draft[request.request_id] = num_to_draft
+        else:
+            self.counts[request.request_id] += len(speculated)
+            self.drafts[request.request_id] = speculated
+        request.num_drafted = len(speculated) + num_to_draft
+        self.budget.tokens -= request.num_drafted
         self.is_awaited = True
 
 

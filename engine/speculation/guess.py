@@ -6,8 +6,8 @@ from typing import Final, Literal, Protocol, get_args
 
 from engine.request.request import Request
 
-DraftSource = Literal["prompt", "phrase"]
-"""Where the tokens of a draft come from: the request's own text, or an earlier answer of its tenant."""
+DraftSource = Literal["prompt", "phrase", "model"]
+"""Where the tokens of a draft come from: the request's own text, an earlier answer of its tenant, or a draft model."""
 DRAFT_SOURCES: Final[tuple[DraftSource, ...]] = get_args(DraftSource)
 
 

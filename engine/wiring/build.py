@@ -40,12 +40,14 @@ from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
 from engine.speculation.guess import Proposer
+from engine.speculation.model_drafts import ModelDrafts
 from engine.speculation.phrase_lookup import PhraseLookup
 from engine.speculation.phrases import Phrases
 from engine.speculation.prompt_lookup import PromptLookup
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import NO_TRACE, Trace
+from engine.wiring.draft_model import check_draft_model
 from engine.wiring.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
@@ -156,6 +158,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
     Independent work runs in parallel: lower tiers start their servers while torch is imported, and LMCache is imported
     while the weights are read.
     """
+    check_draft_model(config)
     progress(f"loading {config.model.name} as {config.model.dtype} on {config.device.kind}")
     # Closed in reverse order: the executor releases the host pool before the store frees it.
     below = closing.enter_context(ExitStack())
@@ -167,7 +170,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         model = executor.load()
         window = min(config.model.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         budget = _budget(config, model, window, progress)
-        num_blocks = budget.pool // model.block_nbytes
+        num_blocks = budget.pool // model.pool_block_nbytes
         lower = finding.result()
         host_memory = ExitStack()
         below.callback(_close_unless_hung, executor, host_memory)
@@ -290,7 +293,7 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
     """Divide memory between the device pool and the CPU tier. Raise EngineError if the pool holds no block."""
     # An accelerator belongs to one engine.
     free = model.free // config.parallel.machine_share if config.device.kind == "cpu" else model.free
-    block_nbytes = model.block_nbytes
+    block_nbytes = model.pool_block_nbytes
     cpu_memory = config.cache.tiers.cpu_memory if config.cache.tiers is not None else 0
     window_nbytes = -(-window // config.cache.block_size) * block_nbytes
     host_free = None if config.device.kind == "cpu" else available_memory() // config.parallel.machine_share
@@ -305,7 +308,7 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
     )
     if config.cache.tiers is not None:
         redis = config.cache.tiers.redis_memory if config.cache.tiers.redis_url == "auto" else 0
-        sealing = sealing_bytes(config.cache.tiers, block_nbytes)
+        sealing = sealing_bytes(config.cache.tiers, model.block_nbytes)
         progress(memory_line(budget, redis, sealing, weights=model.weights, free=free, host_free=host_free))
         if problem := shortage(budget, redis, sealing, free=free, host_free=host_free):
             logger.warning("%s", problem)
@@ -404,4 +407,14 @@ def _scheduler(
     proposer: Proposer | None = PromptLookup() if config.speculation.prompt_lookup else None
     if phrases is not None:
         proposer = PhraseLookup(PromptLookup(), phrases)
-    return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer, reuse=reuse, phrases=phrases)
+    return Scheduler(
+        limits,
+        blocks,
+        connector,
+        queue,
+        clock=clock,
+        proposer=proposer,
+        reuse=reuse,
+        phrases=phrases,
+        model_drafts=ModelDrafts() if config.speculation.draft_model is not None else None,
+    )

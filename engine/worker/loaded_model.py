@@ -13,6 +13,7 @@ class LoadedModel:
     """A loaded model, or one process's part of it.
 
     block_nbytes: size of one KV block.
+    draft_block_nbytes: size of one block of the draft model, of which its pool has as many; 0 without one.
     free: bytes that the KV cache could take now.
     weights: bytes of the weights in memory.
     numerics: see `Worker.numerics_id`.
@@ -30,6 +31,12 @@ class LoadedModel:
     shares_memory: bool = True
     partition: Partition = UNDIVIDED
     adapters: tuple[Adapter, ...] = ()
+    draft_block_nbytes: int = 0
+
+    @property
+    def pool_block_nbytes(self) -> int:
+        """Bytes that one block takes in the pools of both models."""
+        return self.block_nbytes + self.draft_block_nbytes
 
 
 def of_all_processes(parts: Sequence[LoadedModel], partition: Partition) -> LoadedModel:

@@ -4,6 +4,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -18,13 +19,14 @@ from engine.attention.backends import PLAIN
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
-from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import DraftWork, ModelRunnerOutput, SchedulerOutput
 from engine.speculation.speculation import LONGEST_DRAFT
 from engine.worker.batch.forward_pass import ForwardPass, step_output
 from engine.worker.batch.input_batch import InputBatch
 from engine.worker.batch.stage_exchange import StageExchange
 from engine.worker.batch.stage_link import StageLink
 from engine.worker.cache_engine import CacheEngine
+from engine.worker.drafter import Drafter
 from engine.worker.host_resources import usable_cores
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.native.kept_weights import KeptWeights, kept_weights
@@ -115,6 +117,9 @@ class Worker:
         self._exchange: StageExchange | None = None
         self._adapters: list[Adapter] = []
         self._kept: KeptWeights | None = None
+        drafting = config.of_draft_model()
+        self._draft_worker = Worker(drafting, load_model, progress=progress) if drafting is not None else None
+        self._drafter: Drafter | None = None
         self._batch: InputBatch | None = None
 
     def describe(self) -> LoadedModel:
@@ -126,10 +131,16 @@ class Worker:
             block_nbytes=self.kv_layout().nbytes,
             free=self.available_memory(),
             numerics=self.numerics_id(),
-            weights=_weights_nbytes(self._loaded()),
+            weights=sum(_weights_nbytes(each._loaded()) for each in self._workers),
             shares_memory=self._device.memory is None,
             adapters=tuple(self._adapters),
+            draft_block_nbytes=self._draft_worker.kv_layout().nbytes if self._draft_worker is not None else 0,
         )
+
+    @property
+    def _workers(self) -> "list[Worker]":
+        """This worker, and that of the draft model."""
+        return [self] if self._draft_worker is None else [self, self._draft_worker]
 
     @property
     def model(self) -> ModelShape:
@@ -162,6 +173,9 @@ class Worker:
             # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
             torch.set_num_threads(1)
         self._batch = InputBatch(self._config.cache.block_size, self._model.vocab_size, self._device.torch_device)
+        if self._draft_worker is not None:
+            self._progress(f"loading the draft model {self._draft_worker._config.model.name}")
+            self._draft_worker.load()
 
     def _read_model(self, layers: LayerKinds) -> CausalLM | PackedModel:
         """Read the weights, and pack them if the native step can serve."""
@@ -229,12 +243,16 @@ class Worker:
     def available_memory(self) -> int:
         """Return the bytes that the KV cache could take now. All processes may share them (`LoadedModel`)."""
         # The system could drop the pages of a mapped file, but each step reads all of them.
-        mapped = self._model.mapped_nbytes if isinstance(self._model, PackedModel) else 0
+        models = [each._model for each in self._workers]
+        mapped = sum(each.mapped_nbytes for each in models if isinstance(each, PackedModel))
         return max(0, self._device.available_memory() - mapped)
 
     def init_kv(self, num_blocks: int) -> None:
         """Allocate `num_blocks` device blocks, and capture graphs of steps where the device supports that."""
         model, layout = self._loaded(), self.kv_layout()
+        if self._draft_worker is not None:
+            self._draft_worker.init_kv(num_blocks)
+            self._drafter = self._make_drafter(self._draft_worker)
         self._exchange = self._make_exchange(model)
         if isinstance(model, PackedModel):
             self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
@@ -255,6 +273,14 @@ class Worker:
             return
         graphs = self._graphs(model, attention, shape) if shape is not None else []
         self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
+
+    def _make_drafter(self, worker: "Worker") -> Drafter:
+        return Drafter(
+            worker,
+            block_size=self._config.cache.block_size,
+            window=worker.model.max_position_embeddings,
+            vocab_size=min(self.model.vocab_size, worker.model.vocab_size),
+        )
 
     def _make_exchange(self, model: CausalLM | PackedModel) -> StageExchange | None:
         """Connect this stage to the others; None if this worker has all layers."""
@@ -328,10 +354,11 @@ class Worker:
         if self._cache is None or self._runner is None or self._batch is None:
             raise EngineError("the KV cache is not allocated")
         received, cache = time.perf_counter(), self._cache
-        number = cache.owed.begin_step()
+        number, work = cache.owed.begin_step(), None
         try:
             self._batch.update(step)
             cache.prepare(step)
+            step, work = self._with_drafts(step, self._batch)
             if isinstance(self._runner, ModelRunner | StageRunner):
                 collect = self._execute(step, number, self._runner, self._batch, cache, received)
             else:
@@ -353,15 +380,37 @@ class Worker:
         except BaseException as error:
             # Raise when the step is collected: another thread may still be collecting the steps before it.
             collect = partial(_fail, error)
-        return partial(_collect, step, number, collect, cache.owed)
+        return partial(_collect, step, number, collect, cache.owed, work)
+
+    def _with_drafts(self, step: SchedulerOutput, batch: InputBatch) -> tuple[SchedulerOutput, DraftWork | None]:
+        """Have the draft model draft what `step` asks for, and return the step with these drafts.
+
+        A draft model that fails is not asked again: answers need none.
+        """
+        if self._drafter is not None:
+            self._drafter.forget(step.dropped_request_ids)
+        if not step.to_draft:
+            return step, None
+        drafts, work = dict[str, tuple[int, ...]](), None
+        try:
+            if self._drafter is not None:
+                drafts, work = self._drafter.draft(step.to_draft, batch.state)
+        except FOR_THE_PROCESS:
+            raise
+        except Exception:
+            logger.exception("the draft model failed, so answers are computed without it. Start the server again")
+            self._drafter = None
+        batch.add_drafts(drafts)
+        counts = {name: count + len(drafts.get(name, ())) for name, count in step.num_scheduled_tokens.items()}
+        return replace(step, num_scheduled_tokens=counts, drafts={**step.drafts, **drafts}, to_draft={}), work
 
     @property
     def computes_elsewhere(self) -> bool:
         """True if `submit` only hands a step to the kernels' own threads. Any thread may then call `submit`.
 
-        A stage of a pipeline also waits for the stages before it.
+        A stage of a pipeline also waits for the stages before it, and a worker with a draft model for the drafts.
         """
-        return isinstance(self._model, PackedModel) and self._stage is None
+        return isinstance(self._model, PackedModel) and self._stage is None and self._draft_worker is None
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
         """Submit a step and wait for its output."""
@@ -394,19 +443,29 @@ class Worker:
 
     def close(self) -> None:
         """Release the host pool and the device's memory."""
+        if self._draft_worker is not None:
+            self._draft_worker.close()
         if self._kept is not None:
             self._kept.close()
         if self._cache is not None:
             self._cache.close()
-        self._cache = self._runner = self._model = self._exchange = None
+        self._cache = self._runner = self._model = self._exchange = self._drafter = None
 
 
 def _collect(
-    step: SchedulerOutput, number: int, collect: Callable[[], ModelRunnerOutput], owed: OwedResults
+    step: SchedulerOutput,
+    number: int,
+    collect: Callable[[], ModelRunnerOutput],
+    owed: OwedResults,
+    work: DraftWork | None,
 ) -> ModelRunnerOutput:
-    """Collect the output of a step. If the step failed, settle the results of its transfers."""
+    """Collect the output of a step. If the step failed, settle the results of its transfers.
+
+    work: what the draft model did for the step.
+    """
     try:
-        return collect()
+        output = collect()
+        return output if work is None else replace(output, draft_work=work)
     except BaseException:
         if step.num_scheduled_tokens:
             owed.refuse(number, (*step.loads, *step.stores), "the step failed")

@@ -76,6 +76,35 @@ def test_drafts_in_graphs_give_tokens_of_plain_decodes(
     assert sum(graph.replays for graph in npu.graphs) == len(DRAFTS)
 
 
+def test_draft_model_on_the_npu_gives_tokens_of_plain_decodes(
+    npu: FakeNpu, pangu: Path, answers: dict[str, list[int]]
+) -> None:
+    driver = npu_driver(npu_config(pangu).with_fields(prompt_lookup=True, draft_model=pangu))
+    texts = {name: list(PROMPTS[name]) for name in PROMPTS}
+    new = [
+        NewRequestData(name, tokens, len(tokens), (4 * at, 4 * at + 1), 0, PARAMS[name])
+        for at, (name, tokens) in enumerate(PROMPTS.items())
+    ]
+    first = driver.run(driver.plan({name: len(tokens) for name, tokens in PROMPTS.items()}, new=new))
+    numbers = []
+    for result in [first] + [None] * 4:
+        if result is None:
+            cached = {name: len(tokens) - 1 for name, tokens in texts.items()}
+            step = driver.plan(dict.fromkeys(texts, 1), cached=cached)
+            result = driver.run(replace(step, to_draft={"a": 2, "c": 3}))
+            assert result.draft_work is not None
+            numbers.append(result.draft_work.num_drafted)
+        for name, tokens in result.sampled_token_ids.items():
+            texts[name] += tokens
+    driver.executor.close()
+    assert numbers == [{"a": 2, "c": 3}] * 4
+    # The draft model is the model itself, so every guess stands.
+    assert {name: len(tokens) - len(PROMPTS[name]) for name, tokens in texts.items()} == {"a": 13, "b": 5, "c": 17}
+    for name, tokens in texts.items():
+        produced = tokens[len(PROMPTS[name]) :]
+        assert produced == answers[name][: len(produced)]
+
+
 def test_prompt_of_several_rows_uses_no_graph(npu: FakeNpu, pangu: Path) -> None:
     driver = npu_driver(npu_config(pangu).with_fields(prompt_lookup=True))
     driver.generate(prompt(7, 9), 1, blocks=(0,), chunk=4)

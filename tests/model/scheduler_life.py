@@ -37,6 +37,7 @@ from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
 from engine.scheduling.step_size import SchedulerLimits
+from engine.speculation.model_drafts import ModelDrafts
 from tests.leaks import assert_no_leaks
 from tests.model.toy_store import Slots, ToyStore
 from tests.model.toys import BelievedCost, HalfRight, SleepingToyMask, ToyMask, ToyWorker, expected_output
@@ -77,7 +78,7 @@ class SchedulerLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.open("fair", patient=True, impatient_server=False, passes=1, drafts=False, late=False)
+        self.open("fair", patient=True, impatient_server=False, passes=1, drafts="none", late=False)
 
     @initialize(
         policy=st.sampled_from(("fcfs", "priority", "fair")),
@@ -86,7 +87,7 @@ class SchedulerLife(RuleBasedStateMachine):
         passes=st.sampled_from((1, 3)),
         stages=st.sampled_from((1, 2, 3)),
         rows=st.sampled_from((3, 9)),
-        drafts=st.booleans(),
+        drafts=st.sampled_from(("none", "text", "model", "both")),
         late=st.booleans(),
     )
     def open(
@@ -95,7 +96,7 @@ class SchedulerLife(RuleBasedStateMachine):
         patient: bool,
         impatient_server: bool,
         passes: int,
-        drafts: bool,
+        drafts: str,
         late: bool,
         stages: int = 1,
         rows: int = 9,
@@ -118,8 +119,17 @@ class SchedulerLife(RuleBasedStateMachine):
         limits = SchedulerLimits(
             max_num_seqs=MAX_RUNNING, max_num_batched_tokens=rows, decode_passes=passes, num_stages=stages
         )
-        proposer = HalfRight(VOCAB) if drafts else None
-        self.scheduler = Scheduler(limits, blocks, connector, self.queue, clock=self.clock, proposer=proposer)
+        # A draft model is in the process of the whole model.
+        model_drafts = ModelDrafts() if drafts in ("model", "both") and stages == 1 else None
+        self.scheduler = Scheduler(
+            limits,
+            blocks,
+            connector,
+            self.queue,
+            clock=self.clock,
+            proposer=HalfRight(VOCAB, is_silent=drafts == "model") if drafts != "none" else None,
+            model_drafts=model_drafts,
+        )
         # Until the scheduler knows that a pass takes hardly any time, a step has one pass and no drafts.
         self.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"any": 1}), 0.001)
         self.kept: dict[BlockKey, tuple[int, ...]] = {}

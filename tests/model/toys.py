@@ -3,13 +3,13 @@
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from engine.api.sampling_params import SamplingParams
 from engine.offload.prefill_cost import PrefillCost
 from engine.request.request import Request
-from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import DraftWork, ModelRunnerOutput, SchedulerOutput
 from engine.speculation.guess import Guess
 from engine.speculation.speculation import verify
 from tests.model.toy_store import Slots
@@ -116,6 +116,8 @@ class ToyWorker:
     late: chooses the copies that end with a step that has tokens; None ends all of them.
     pending: copies in flight.
     owed: results that no output has reported.
+    has_no_drafter: whether its draft model has failed.
+    drafter_period: one guess in `drafter_period` is wrong.
     refused: ids of the requests of each step that was refused, until its failure is known, by the step's number. The
         steps behind it may attend to anything: their results for these and for misled requests are wrong.
     """
@@ -124,6 +126,8 @@ class ToyWorker:
         self.late = late
         self.pending: list[TransferJob] = []
         self.owed: list[TransferResult] = []
+        self.has_no_drafter = False
+        self.drafter_period = 3
         self.refused: dict[int, frozenset[str]] = {}
         self._told: tuple[SchedulerOutput, list[TransferResult]] | None = None
         self.block_size = block_size
@@ -133,7 +137,8 @@ class ToyWorker:
         self.requests: dict[str, _Known] = {}
 
     def execute(self, output: SchedulerOutput) -> ModelRunnerOutput:
-        computed = self._take_in(output)
+        computed, given = self._take_in(output), output
+        output, work = self._with_drafts(output)
         # Copies may run in any order, because none reads a block that another one writes.
         self.device |= {copy.target_id: list(self.device[copy.source_id]) for copy in output.copies}
         for job in output.loads:
@@ -151,8 +156,30 @@ class ToyWorker:
                     sampled[request_id] = (*sampled.get(request_id, ()), *tokens)
         self._copy(output.stores, output)
         results, self.owed = self.owed, []
-        self._told = output, results
-        return ModelRunnerOutput(step_id=output.step_id, sampled_token_ids=sampled, transfers=tuple(results))
+        self._told = given, results
+        return ModelRunnerOutput(
+            step_id=output.step_id, sampled_token_ids=sampled, transfers=tuple(results), draft_work=work
+        )
+
+    def _with_drafts(self, output: SchedulerOutput) -> tuple[SchedulerOutput, DraftWork | None]:
+        """Draft as a model would that gets one token in `drafter_period` wrong, and has to read more now and then."""
+        if not output.to_draft or self.has_no_drafter:
+            return replace(output, to_draft={}), None
+        drafts: dict[str, tuple[int, ...]] = {}
+        for request_id, most in output.to_draft.items():
+            known = self.requests[request_id]
+            text = list(known.token_ids)
+            for _ in range(most if len(text) % 5 else 0):
+                text.append(
+                    (next_token(text, self.vocab, None, known.choice) + (not len(text) % self.drafter_period))
+                    % self.vocab
+                )
+            if made := tuple(text[len(known.token_ids) :]):
+                drafts[request_id] = made
+        counts = {name: count + len(drafts.get(name, ())) for name, count in output.num_scheduled_tokens.items()}
+        numbers = {name: len(drafts.get(name, ())) for name in output.to_draft}
+        output = replace(output, num_scheduled_tokens=counts, drafts={**output.drafts, **drafts}, to_draft={})
+        return output, DraftWork(num_drafted=numbers, passes=1, rows=1, seconds=0.0)
 
     def refuse(self, output: SchedulerOutput) -> None:
         """Know the requests of a step, then raise before anything is moved or computed."""

@@ -21,7 +21,8 @@ from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
-from engine.speculation.speculation import Proposer
+from engine.speculation.guess import Proposer
+from engine.speculation.model_drafts import ModelDrafts
 from tests.leaks import assert_no_leaks
 from tests.model.toy_store import ToyStore
 from tests.model.toys import ToyWorker, expected_output
@@ -82,6 +83,7 @@ class Rig:
     prefix_cache: bool = True
     prefill: PrefillCost = field(default_factory=PrefillCost)
     proposer: Proposer | None = None
+    model_drafts: ModelDrafts | None = None
     now: float = 0.0
     requests: list[Request] = field(default_factory=list)
     ids: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -102,7 +104,15 @@ class Rig:
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}
         )
-        self.scheduler = Scheduler(limits, self.blocks, connector, queue, clock=self.clock, proposer=self.proposer)
+        self.scheduler = Scheduler(
+            limits,
+            self.blocks,
+            connector,
+            queue,
+            clock=self.clock,
+            proposer=self.proposer,
+            model_drafts=self.model_drafts,
+        )
 
     def clock(self) -> float:
         return self.now

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import get_args
 
-from app.config.options import any_path, integer, one_of, setting, switch
+from app.config.options import any_path, any_text, integer, one_of, setting, switch
 from app.config.parsers import parse_weights
 from app.domain.bounds import MAX_ANSWERS
 from engine.scheduling.queue.policy import QueuePolicy
@@ -92,4 +92,17 @@ class SchedulingSettings:
         switch,
         "",
         ("compute tokens one after another, even where they can be [guessed](decisions/speculation.md)"),
+    )
+    draft_model: str = setting(
+        "",
+        any_text,
+        "NAME",
+        (
+            "a smaller model with the same vocabulary, named as `model`, that guesses tokens which neither the text "
+            "nor earlier answers contain ([draft models](guides/draft-models.md))"
+        ),
+        default_text="none",
+    )
+    draft_quantization: str = setting(
+        "none", one_of("none", "int8", "int4"), "KIND", "`quantization` of the draft model, which changes no answer"
     )

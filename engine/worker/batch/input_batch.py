@@ -172,9 +172,13 @@ class InputBatch:
             self._advance(cached)
         self._masks, self._drafts = step.masks, step.drafts
 
+    def add_drafts(self, drafts: Mapping[str, tuple[int, ...]]) -> None:
+        """Add drafts to those of the step that was applied last."""
+        self._drafts = {**self._drafts, **drafts}
+
     def newest_expected(self, request_ids: Iterable[str]) -> int:
         """Return the number of the last pass that sampled for any of these requests; 0 if there is none."""
-        return max((self._state(request_id).expected_of for request_id in request_ids), default=0)
+        return max((self.state(request_id).expected_of for request_id in request_ids), default=0)
 
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
@@ -196,12 +200,13 @@ class InputBatch:
         )
 
     def _advance(self, cached: CachedRequestData) -> None:
-        state = self._state(cached.request_id)
+        state = self.state(cached.request_id)
         state.block_ids.extend(cached.new_block_ids)
         state.num_computed_tokens = cached.num_computed_tokens
         state.token_ids.extend(cached.new_token_ids)
 
-    def _state(self, request_id: str) -> RequestState:
+    def state(self, request_id: str) -> RequestState:
+        """Return the state of a request. Raise EngineError if it is unknown."""
         try:
             return self._requests[request_id]
         except KeyError:
@@ -214,7 +219,7 @@ class InputBatch:
         """
         selected: list[ScheduledRequest] = []
         for request_id, count in num_scheduled_tokens.items():
-            state, draft = self._state(request_id), self._drafts.get(request_id, ())
+            state, draft = self.state(request_id), self._drafts.get(request_id, ())
             start, end = state.num_computed_tokens, state.num_computed_tokens + count - len(draft)
             self._check(request_id, state, end, len(draft))
             rows: tuple[SamplingRow, ...] = ()
@@ -330,7 +335,7 @@ class InputBatch:
         num_samples = 0
         for request in selected:
             if request.sampling:
-                state = self._state(request.request_id)
+                state = self.state(request.request_id)
                 state.num_computed_tokens = len(state.token_ids)
                 state.token_ids.append(~num_samples)
                 state.expected_of = self._passes

@@ -49,6 +49,21 @@ def test_doctor_plans_the_memory_that_the_engine_takes(tmp_path: Path) -> None:
     assert small.device_pool == int(((1 << 20) - small.weights) * 0.2)
 
 
+def test_draft_model_adds_its_weights_and_kv_to_plan_and_pool(tmp_path: Path) -> None:
+    model, draft = make_tiny_model(tmp_path / "model"), make_tiny_model(tmp_path / "draft", layers=1)
+    flags = {"dtype": "float32", "redis-url": "off", "disk-kv-size": "0", "draft-model": str(draft)}
+    environ = {"HOME": str(tmp_path)}
+    plan = plan_memory(load_settings(flags, environ=environ), model, free=1 << 40)
+    alone = plan_memory(load_settings(flags | {"draft-model": str(model)}, environ=environ), model, free=1 << 40)
+    assert plan.device_pool == 3 * WINDOW * TOKEN_BYTES * 3 // 2
+    assert plan.weights < alone.weights
+    with LLM(config(model, None).with_fields(draft_model=draft)) as llm:
+        assert llm.engine.stats().blocks.total * 64 == 3 * WINDOW
+        assert llm.engine.stats().blocks.nbytes == 64 * TOKEN_BYTES
+    with LLM(config(model, None, kv_memory=60 * 64 * TOKEN_BYTES).with_fields(draft_model=draft)) as llm:
+        assert llm.engine.stats().blocks.total == 40
+
+
 def test_pool_smaller_than_a_block_is_refused_with_its_minimum(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model")
     with pytest.raises(

@@ -21,6 +21,7 @@ from app.config.secret import load_secret
 from app.config.settings import Settings, load_settings
 from app.doctor import checks, disk_check
 from app.doctor.disk_check import check_disk
+from app.doctor.draft_check import check_draft_model
 from app.doctor.memory_plan import STAGING_BYTES, kv_bytes, plan_memory, weights_of, window_bytes
 from app.doctor.network_check import check_network, network_of
 from app.storage.sqlite.migrating import migrations
@@ -35,6 +36,7 @@ from tests.integration.damaged import damaged_conversations, stored_conversation
 from tests.integration.engine.cpu.test_build import Compiler
 from tests.tiny_architectures import POSITIONS, tiny_config
 from tests.tiny_gguf import write_block_gguf, write_tiny_gguf
+from tests.tiny_models import make_tiny_model
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
@@ -185,6 +187,20 @@ def test_network_check_warns_of_untested_architectures(tmp_path: Path, model: Pa
 
 def weight_bytes(model: Path, chosen: Settings) -> int:
     return weights_of(chosen, model, network_of(chosen, model)).held
+
+
+def test_draft_model_must_be_here_and_have_the_vocabulary(tmp_path: Path, model: Path) -> None:
+    assert check_draft_model(settings(tmp_path)).level == "ok"
+    target, draft = make_tiny_model(tmp_path / "target"), make_tiny_model(tmp_path / "draft", layers=1)
+    chosen = settings(tmp_path, model=str(target), draft_model=str(draft))
+    assert check_draft_model(chosen).level == "ok"
+    assert check_draft_model(replace(chosen, draft_model="org/model")).level == "warn"
+    assert check_draft_model(replace(chosen, draft_model=str(tmp_path))).level == "fail"
+    tokenizer = draft / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text().replace("<|im_start|>", "<|begin|>"))
+    finding = check_draft_model(chosen)
+    assert finding.level == "fail"
+    assert "another vocabulary" in finding.text
 
 
 def test_memory_plan_counts_each_attention_call(tmp_path: Path, model: Path) -> None:

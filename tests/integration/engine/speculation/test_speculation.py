@@ -56,7 +56,7 @@ class Remembered:
 
 def make_drafts_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero draft costs, so that every possible draft is proposed regardless of step times."""
-    for cost in ("draft_seconds", "row_seconds", "wait_seconds"):
+    for cost in ("draft_seconds", "row_seconds", "wait_seconds", "model_seconds"):
         monkeypatch.setattr(DraftCost, cost, lambda *_: 0.0)
 
 

@@ -80,6 +80,7 @@ def test_server_without_a_list_has_no_table() -> None:
         ({"replicas": "2"}, "--replicas divides one model"),
         ({"tensor_parallel_size": "2"}, "--tensor-parallel-size divides one model"),
         ({"adapters_dir": "/srv/adapters"}, "--adapters-dir has the adapters of one model"),
+        ({"draft_model": "/srv/draft"}, "--draft-model drafts for one model"),
     ],
 )
 def test_contradictions_are_refused_by_name(tmp_path: Path, flags: dict[str, str], message: str) -> None:

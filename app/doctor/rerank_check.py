@@ -17,7 +17,9 @@ def check_rerank(settings: Settings) -> Finding:
     try:
         uses = read_retrieval(ModelFolder(path), load_tokenizer(path), settings.rerank_words)
     except ModelError as error:
-        return Finding("fail", "rerank", str(error), "choose other --rerank-words, or omit the option")
+        if settings.rerank_words:
+            return Finding("fail", "rerank", str(error), "choose other --rerank-words, or omit the option")
+        return Finding("warn", "rerank", str(error), "choose another --model, or run `ebb pull` again")
     if uses.refusal:
         return Finding("warn", "rerank", f"no: {uses.refusal}", "choose another --model for rerank requests")
     way = "no: the model's folder names neither a head for scores nor a pooling"

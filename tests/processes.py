@@ -22,13 +22,16 @@ APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integrat
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":
     """Schedule whole files, because their tests share fixtures.
 
-    All files of ONE_SERVER go to one worker, because they share a server with the default model.
+    All files of ONE_SERVER go to one worker, because they share a server with the default model. So do the tests of an
+    `xdist_group`, whose name xdist appends to their ids.
     """
     # Imported here because xdist is optional for runs in a single process.
     from xdist.scheduler import LoadFileScheduling
 
     class SharedOut(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.rfind("@") > nodeid.rfind("]"):
+                return nodeid.rpartition("@")[2]
             if nodeid.startswith(APART):
                 return nodeid
             return ONE_SERVER if nodeid.startswith(ONE_SERVER) else str(super()._split_scope(nodeid))

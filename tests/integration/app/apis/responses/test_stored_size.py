@@ -15,8 +15,8 @@ from models.chat.format import Message
 from models.thinking import ThinkingMode
 from tests.integration.api_server import running_server
 from tests.integration.responses_rig import Api
+from tests.sizes import Size
 
-TURNS = 30
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -62,19 +62,21 @@ def tool(number: int) -> Any:
     }
 
 
-async def test_thirty_turns_with_instructions_and_tools_cost_one_mb(client: AsyncOpenAI, api: Api) -> None:
-    # The last request has 109 kB of messages, and all together have 1.7 MB. Instructions and tools have 14 kB each.
+async def test_turns_with_instructions_and_tools_are_stored_once(client: AsyncOpenAI, api: Api, size: Size) -> None:
+    # Instructions and tools have 14 kB each. The last of thirty requests has 109 kB of messages, and all together have
+    # 1.7 MB.
+    turns, nbytes, sent, most = size.pick(small=(12, 44e3, 280e3, 500e3), full=(30, 110e3, 1.7e6, 1e6))
     head: Any = {"instructions": "Speak of tides. " * 875, "tools": [tool(number) for number in range(40)]}
     assert 28_000 <= sum(len(json.dumps(part)) for part in head.values()) < 29_000
     before, history, num_sent = await file_size(api), list[Any](), 0
-    for number in range(TURNS):
+    for number in range(turns):
         history.append({"role": "user", "content": f"{number} {'high water ' * 300}"})
         num_sent += len(json.dumps(history))
         response = await client.responses.create(model="fake-1", input=history, **head)
         history += response.to_dict()["output"]
-    assert 105_000 < len(json.dumps(history)) < 115_000
-    assert 1_600_000 < num_sent < 1_800_000
-    assert await file_size(api) - before <= 1_000_000
+    assert len(json.dumps(history)) == pytest.approx(nbytes, rel=0.06)
+    assert num_sent == pytest.approx(sent, rel=0.06)
+    assert await file_size(api) - before <= most
     stored = (await client.responses.retrieve(response.id)).to_dict()
     assert {name: stored[name] for name in head} == head
 

@@ -16,6 +16,9 @@ from tests.e2e.server_process import SERVE, ebb_process
 from tests.integration.api_server import api_client
 from tests.integration.conversations_client import created, read, shown
 from tests.integration.sse_events import all_events, events, text_of
+from tests.sizes import MANY_PROCESSES
+
+pytestmark = MANY_PROCESSES
 
 TOKENS = 120
 ANSWER = {"temperature": 0.8, "seed": 5, "max_tokens": TOKENS, "min_tokens": TOKENS, "ignore_eos": True}

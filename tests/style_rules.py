@@ -76,6 +76,8 @@ _NAME_WORDS = {word: instead for word, instead in _WORDS.items() if not re.searc
 _ANY_NAME_WORD = re.compile("|".join(word.pattern for word in _NAME_WORDS), re.IGNORECASE)
 VAGUE = frozenset({"how", "met", "what", "said"})
 """Words that are not the whole name of anything in the product."""
+_MAY_BE_VAGUE = re.compile(rf"(?<![A-Za-z0-9])_*(?:{'|'.join(sorted(VAGUE))})_*\s*(?:[=:,)\](]|[^\s\w]+=|in\b)")
+"""Pattern of all places that may define such a name, and of some that do not, such as texts."""
 _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 _RAISES = re.compile(r"\bRaises\b(?!:)")
@@ -179,6 +181,9 @@ def mood_violations() -> Mapping[str, list[tuple[int, str]]]:
 
 def vague_names(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each name that is a word of VAGUE."""
+    # Most files have none, so that their many names need not be looked at one by one.
+    if _MAY_BE_VAGUE.search(source) is None:
+        return
     found = ((line, name) for line, name in _names(_parsed(source)) if name.strip("_") in VAGUE)
     yield from ((line, f"{name}: name the thing") for line, name in found)
 

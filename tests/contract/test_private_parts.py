@@ -5,7 +5,7 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final
@@ -201,9 +201,9 @@ def test_torch_has_the_operators_of_prepacked_layers() -> None:
     assert callable(operators._reorder_linear_weight)
 
 
-def _own_names(tree: ast.AST) -> Iterator[str]:
+def _own_names(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Yield the names that a file gives to its classes, functions, fields and attributes."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
@@ -213,9 +213,9 @@ def _own_names(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def _private_parts(tree: ast.AST, own: Container[str]) -> Iterator[str]:
+def _private_parts(nodes: Sequence[ast.AST], own: Container[str]) -> Iterator[str]:
     """Yield private modules that a file imports, private names that are not our own, and those of LMCache's objects."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.ImportFrom(module=str(module)) if any(part.startswith("_") for part in module.split(".")):
                 yield module
@@ -228,11 +228,11 @@ def _private_parts(tree: ast.AST, own: Container[str]) -> Iterator[str]:
 
 
 def test_private_parts_are_used_in_one_module_each() -> None:
-    trees = {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    files = {
+        path.relative_to(ROOT).as_posix(): list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         for folder in PRODUCT
         for path in (ROOT / folder).rglob("*.py")
     }
-    own = {name for tree in trees.values() for name in _own_names(tree)}.union(OF_PYTHON)
-    found = {path: parts for path, tree in trees.items() if (parts := list(_private_parts(tree, own)))}
+    own = {name for nodes in files.values() for name in _own_names(nodes)}.union(OF_PYTHON)
+    found = {path: parts for path, nodes in files.items() if (parts := list(_private_parts(nodes, own)))}
     assert found.keys() == set(MODULES.values()), found

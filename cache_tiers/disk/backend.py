@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ _FIRST_READ_SECONDS: Final = 0.5
 _READ_AGAIN_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 0.002
 _MISSED_SECONDS: Final = 60.0
-_HANG_SECONDS: Final = 3.0
+HANG_SECONDS: Final = 3.0
 _MARK_SECONDS: Final = 60.0
 """Age of a file's time of use from which a use is written to it. A promise lasts that much longer than it states."""
 _LAST_FREE_SHARE: Final = 0.5
@@ -55,7 +55,7 @@ DESCRIPTION: Final = TierDescription(
     lanes=4,
     write_lanes=2,
     renew_seconds=_MARK_SECONDS,
-    hang_seconds=_HANG_SECONDS,
+    hang_seconds=HANG_SECONDS,
     gives_promises=True,
 )
 """Properties of a folder, apart from its place."""
@@ -74,16 +74,20 @@ class DiskBackend:
         *,
         kept_free: int | None = None,
         ttl_seconds: float = BLOCK_TTL_SECONDS,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Create the folder. The first session begins to read it. Raise OSError.
+        """Prepare the backend. `open`, or else the first session, is the first to touch the disk, which may hang.
 
         max_bytes: None stands for `default_bound`. kept_free: None stands for that of the disk.
+        check: raises TierFaultError if the folder must not be used.
         """
         self.folder = DiskFolder(path)
         self.description = replace(DESCRIPTION, place=str(path))
         self._max_bytes = max_bytes
         self._kept_free = kept_free
         self._ttl_seconds = ttl_seconds
+        self._check = check
+        self._is_open = False
         self._lock = threading.Lock()
         self._evicting = threading.Lock()
         self._index: DiskIndex | None = None
@@ -98,9 +102,21 @@ class DiskBackend:
         self._is_read = threading.Event()
         self._closing = threading.Event()
 
-    def connect(self, meter: LinkMeter, client: TierClient) -> "DiskSession":
-        """See TierBackend."""
+    def open(self) -> None:
+        """Create the folder, unless that was done before. Raise OSError or TierFaultError."""
         with self._lock:
+            self._open()
+
+    def _open(self) -> None:
+        if not self._is_open:
+            self._check()
+            self.folder.create()
+            self._is_open = True
+
+    def connect(self, meter: LinkMeter, client: TierClient) -> "DiskSession":
+        """See TierBackend. The first session begins to read the folder."""
+        with self._lock:
+            self._open()
             if self._index is None:
                 self._probe_folder()
                 self._index = DiskIndex(self.folder, client.owners, ttl_seconds=self._ttl_seconds)
@@ -311,11 +327,18 @@ class DiskBackend:
         return Promised(count, None if count == len(values) else "absent")
 
     def close(self) -> None:
-        """Let another process evict. No session may be open."""
+        """Let another process evict. No session may be open, except for those whose calls hang.
+
+        While a call hangs, the locks of the folder are left to the end of the process.
+        """
         self._closing.set()
         if self._reader is not None:
-            self._reader.join()
-        self.folder.close()
+            self._reader.join(HANG_SECONDS)
+            if self._reader.is_alive():
+                return
+        if self._lock.acquire(timeout=HANG_SECONDS):
+            self.folder.close()
+            self._lock.release()
 
 
 class DiskSession:

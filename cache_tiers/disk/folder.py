@@ -44,7 +44,7 @@ def is_folder_name(name: str) -> bool:
 
 
 class DiskFolder:
-    """The folder of one secret, and this process' place among those that use it.
+    """The folder of one secret, and this process' place among those that use it. `create` comes before all else.
 
     At most one process holds the folder, and evicts. When it ends, however it ends, another one takes its place.
 
@@ -52,14 +52,12 @@ class DiskFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        """Create the folder. Raise OSError."""
         self.path = path
         self.is_holder = False
         self._device: int | None = None
         self._held = self._shared = self._times = -1
         self._times_lock = threading.Lock()
         self._promised_at = 0
-        self.create()
 
     def create(self) -> None:
         """Create the folder if it does not exist, and open its locks. Raise OSError.

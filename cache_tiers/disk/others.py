@@ -22,6 +22,7 @@ def remove_expired(path: Path, ttl_seconds: float) -> int:
         with suppress(OSError):
             folder = DiskFolder(other)
             try:
+                folder.create()
                 if folder.hold() and folder.is_alone():
                     removed += _remove_expired(folder, time.time() - ttl_seconds)
             finally:

@@ -3,11 +3,14 @@
 import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from cache_tiers.config import DiskConfig, TierConfig
-from cache_tiers.disk.backend import DESCRIPTION, DISK, DiskBackend
+from cache_tiers.disk.backend import DESCRIPTION, DISK, HANG_SECONDS, DiskBackend
+from cache_tiers.disk.hanging_call import result_within
 from cache_tiers.disk.inspection import DiskInspection
 from cache_tiers.disk.mount import IN_MEMORY, REMOTE, file_system_of
+from cache_tiers.lower.backend import TierFaultError
 from cache_tiers.lower.inspection import InspectionError, TierInspection
 from cache_tiers.lower.tier import FoundTier, Progress, SharedTier
 
@@ -27,20 +30,28 @@ class DiskKind:
 
     def keeps_blocks(self, config: TierConfig) -> bool:
         """See LowerTierKind."""
-        return config.disk is not None and config.disk.folder.exists()
+        if config.disk is None:
+            return False
+        try:
+            return result_within(HANG_SECONDS, config.disk.folder.exists)
+        except TimeoutError:
+            return True
 
     def find(self, config: TierConfig, _progress: Progress, closing: ExitStack) -> FoundTier:
         """See LowerTierKind."""
         disk = config.disk
         if disk is None or disk.max_bytes == 0:
             return FoundTier.off("--disk-kv-size 0")
-        if unsuitable := why_unsuitable(disk):
-            return _off_with_warning(unsuitable.reason) if unsuitable.is_mistake else FoundTier.off(unsuitable.reason)
+        backend = DiskBackend(disk.folder, disk.max_bytes, check=partial(_check_suitable, disk))
+        closing.callback(backend.close)
         try:
-            backend = DiskBackend(disk.folder, disk.max_bytes)
+            result_within(HANG_SECONDS, backend.open)
+        except TimeoutError:
+            logger.warning("%s does not answer; the disk tier begins once it does", disk.folder)
+        except UnsuitableError as error:
+            return _off_with_warning(str(error)) if error.is_mistake else FoundTier.off(str(error))
         except OSError as error:
             return _off_with_warning(f"{disk.folder} cannot be used: {error.strerror}")
-        closing.callback(backend.close)
         return FoundTier(backend, str(disk.folder))
 
     def share(self, config: TierConfig, _progress: Progress, _closing: ExitStack) -> SharedTier:
@@ -78,6 +89,20 @@ def why_unsuitable(disk: DiskConfig) -> Unsuitable | None:
         reason = f"{disk.folder} is in memory ({kind}); name a folder on a disk with --disk-kv-dir"
         return Unsuitable(reason, is_mistake=False)
     return None
+
+
+class UnsuitableError(TierFaultError):
+    """The file system of a folder does not suit blocks. is_mistake: see Unsuitable."""
+
+    def __init__(self, unsuitable: Unsuitable) -> None:
+        super().__init__(unsuitable.reason)
+        self.is_mistake = unsuitable.is_mistake
+
+
+def _check_suitable(disk: DiskConfig) -> None:
+    """Raise UnsuitableError if the file system of a folder does not suit blocks."""
+    if (unsuitable := why_unsuitable(disk)) is not None:
+        raise UnsuitableError(unsuitable)
 
 
 def _off_with_warning(why: str) -> FoundTier:

@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 MAX_KNOWN: Final = 1 << 16
 MAX_RECENT: Final = 1 << 12
+_PATIENCE_SECONDS: Final = 5.0
+"""Time in which all threads together should end."""
 _KEEP_BYTES: Final = 128
 """Bytes for which a key counts in the queue of writes that are to be kept."""
 
@@ -364,9 +366,12 @@ class AsyncTier:
     def close(self) -> None:
         """Fail all operations, in flight or queued, and end every thread. No block's memory is touched afterwards."""
         self._queue.close()
-        self._watcher.stop()
-        for lane in self._lanes:
-            lane.stop()
+        threads: list[TierWatcher | Lane] = [self._watcher, *self._lanes]
+        for each in threads:
+            each.stop()
+        ends = time.monotonic() + _PATIENCE_SECONDS
+        for each in threads:
+            each.join(max(0.0, ends - time.monotonic()))
 
     def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
         """Record why keys are missing. This must be called before `_known` learns the outcomes."""

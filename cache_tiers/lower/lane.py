@@ -17,7 +17,6 @@ logger = logging.getLogger(__name__)
 
 FAULTS: Final = (OSError, TierFaultError)
 """What a session raises if its tier does not work."""
-_PATIENCE_SECONDS: Final = 5.0
 
 
 class Lane:
@@ -39,22 +38,27 @@ class Lane:
         self._gate = gate
         self._num_changes = 0
         self._job: Job | None = None
+        self._connecting_since: float | None = time.monotonic()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Abort the call in progress and join the thread. The queue must already be closed."""
+        """Abort the call in progress, and have the thread end. The queue must already be closed."""
         self._slot.stop()
-        self._thread.join(_PATIENCE_SECONDS)
-        if self._thread.is_alive():
+
+    def join(self, seconds: float) -> None:
+        """Wait for the thread: for as long as it runs a job, otherwise for at most `seconds`."""
+        self._thread.join(seconds)
+        if self._thread.is_alive() and self._job is not None:
             # The call may still write to memory that is freed after this.
             logger.warning("waiting for %s to end a call", self._backend.description.place)
             self._thread.join()
 
     def hangs(self, seconds: float) -> bool:
-        """Return whether the job in progress has not moved for `seconds`."""
+        """Return whether the job in progress, or the first connection, has not moved for `seconds`."""
         job = self._job
-        return job is not None and time.monotonic() - job.moved_at > seconds
+        moved_at = job.moved_at if job is not None else self._connecting_since
+        return moved_at is not None and time.monotonic() - moved_at > seconds
 
     def _work(self) -> None:
         # Connecting to a distant tier takes round trips, which no job should have to wait for.
@@ -63,6 +67,7 @@ class Lane:
         except Exception:
             # The first job tries again, and reports the fault.
             self._slot.disconnect()
+        self._connecting_since = None
         while (job := self._queue.take()) is not None:
             job.moved_at = time.monotonic()
             self._job = job

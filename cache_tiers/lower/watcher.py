@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 class TierWatcher:
     """Source of probes for the breaker, the gate and the meter, and of the tier's figures.
 
-    Construction makes the first probe.
+    Construction waits for the first probe, but no longer than a call may take before it counts as a hang.
 
     hangs: whether a thread waits for the tier without progress. The tier then stays out, whatever it answers to a
         probe.
@@ -36,10 +36,12 @@ class TierWatcher:
         self._gate = gate
         self._breaker = breaker
         self._usage = Usage()
-        self._probe()
-        name = f"{backend.description.tier.id}-watcher"
-        self._thread = threading.Thread(target=self._watch, name=name, daemon=True)
+        self._probed = threading.Event()
+        tier = backend.description.tier
+        self._thread = threading.Thread(target=self._watch, name=f"{tier.id}-watcher", daemon=True)
         self._thread.start()
+        if not self._probed.wait(backend.description.hang_seconds):
+            breaker.trip(f"{tier.name} does not answer")
 
     @property
     def usage(self) -> Usage:
@@ -47,12 +49,17 @@ class TierWatcher:
         return self._usage
 
     def stop(self) -> None:
-        """End the thread."""
+        """Abort the call in progress, and have the thread end."""
         self._slot.stop()
         self._breaker.wake()
-        self._thread.join()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the thread. One that hangs is left behind, since a probe touches no block's memory."""
+        self._thread.join(seconds)
 
     def _watch(self) -> None:
+        self._probe()
+        self._probed.set()
         while not self._slot.stopping:
             self._breaker.wait_for_probe(self._backend.description.probe_seconds)
             if not self._slot.stopping:

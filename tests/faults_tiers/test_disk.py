@@ -128,6 +128,20 @@ def test_disk_that_hangs_is_left_out(tmp_path: Path) -> None:
         assert tier.load([0, 1, 2, 3]) == [0, 1, 2, 3]
 
 
+def test_disk_that_hangs_at_the_start_is_used_once_it_answers(tmp_path: Path) -> None:
+    with disk_at(tmp_path) as disk:
+        with tier_on(disk.folder / "kv") as tier:
+            assert all(tier.put(number) for number in range(4))
+        disk.be("hang")
+        began = time.monotonic()
+        with tier_on(disk.folder / "kv") as tier:
+            assert time.monotonic() - began < 10
+            assert tier.load([0]) == []
+            disk.be("ok")
+            until(lambda: tier.tier.available)
+            assert tier.load([0, 1, 2, 3]) == [0, 1, 2, 3]
+
+
 def test_slow_disk_sheds_its_writes_and_keeps_the_rest(tmp_path: Path) -> None:
     with disk_at(tmp_path) as disk, tier_on(disk.folder / "kv") as tier:
         disk.be("slow")

@@ -233,6 +233,7 @@ def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
     with ExitStack() as closing:
         folders = [DiskFolder(tmp_path / "kv") for _ in range(3)]
         for folder in folders:
+            folder.create()
             closing.callback(folder.close)
         assert [folder.hold() for folder in folders] == [True, False, False]
         assert not folders[0].is_alone()

@@ -51,6 +51,32 @@ class ValueFiles:
     def read(self, path: str, value: Value) -> int | Reject | None:
         """Fill a value. Return as `TierSession.read`. Raise OSError."""
         try:
+            return self._read(path, value)
+        except OSError as error:
+            if not self._is_refused_as_direct(error):
+                raise
+        return self._read(path, value)
+
+    def write(self, path: str, value: Value) -> StoredValue:
+        """Store a value, whole or not at all, in place of any former one, whose promise continues. Raise OSError."""
+        try:
+            return self._write(path, value)
+        except OSError as error:
+            if not self._is_refused_as_direct(error):
+                raise
+        return self._write(path, value)
+
+    def _is_refused_as_direct(self, error: OSError) -> bool:
+        """Return whether the file system may take the same call through the page cache, which is used from then on.
+
+        A probe of one page does not show what a file system demands of longer calls.
+        """
+        was_direct = self._direct and error.errno == errno.EINVAL
+        self._direct = self._direct and not was_direct
+        return was_direct
+
+    def _read(self, path: str, value: Value) -> int | Reject | None:
+        try:
             # A read must not change the time of access, which states a promise.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME | self._flags(value.payload)
             # Without O_NONBLOCK, a pipe would hold the thread for ever.
@@ -78,8 +104,7 @@ class ValueFiles:
         memoryview(value.header)[:] = self._header[:HEADER_BYTES]
         return HEADER_BYTES + value.payload.nbytes
 
-    def write(self, path: str, value: Value) -> StoredValue:
-        """Store a value, whole or not at all, in place of any former one, whose promise continues. Raise OSError."""
+    def _write(self, path: str, value: Value) -> StoredValue:
         draft = f"{path}.{os.urandom(8).hex()}{DRAFT}"
         self._header[:HEADER_BYTES] = value.header
         nbytes = file_bytes(value.payload.nbytes)

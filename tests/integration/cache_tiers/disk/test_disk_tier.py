@@ -1,12 +1,13 @@
 """The disk tier: its bound, its order of eviction, what it leaves behind, and the processes that share a folder."""
 
 import errno
+import fcntl
 import mmap
 import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from cache_tiers.disk import backend as disk_backend
 from cache_tiers.disk import others
 from cache_tiers.disk.folder import DiskFolder, folder_of
-from cache_tiers.disk.value_file import ValueFiles, allows_direct
+from cache_tiers.disk.value_file import PAGE, ValueFiles, allows_direct
 from cache_tiers.lower.backend import Value
 from cache_tiers.lower.misses import TierMissReason
 from cache_tiers.lower.sealed_value import HEADER_BYTES
@@ -195,6 +196,24 @@ def test_values_past_the_page_cache_are_the_same_files(tmp_path: Path, disk_fold
     assert (
         ValueFiles(nullcontext, direct=direct).read(str(disk_folder / "odd"), odd) == HEADER_BYTES + odd.payload.nbytes
     )
+
+
+def test_direct_calls_that_are_refused_pass_the_page_cache(disk_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_direct(real: Callable[..., int]) -> Callable[..., int]:
+        def call(file: int, parts: Sequence[memoryview], offset: int) -> int:
+            if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_DIRECT and sum(map(len, parts)) > PAGE:
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+            return real(file, parts, offset)
+
+        return call
+
+    for name in ("preadv", "pwritev"):
+        monkeypatch.setattr(os, name, refuse_direct(getattr(os, name)))
+    with opened(disk_folder / "kv") as disk:
+        assert disk.put(1, 2) == [True, True]
+        assert disk.load(1, 2) == [1, 2]
+        assert disk.tier.stats().state == "ok"
+        assert len(disk.files()) == 2
 
 
 @pytest.fixture

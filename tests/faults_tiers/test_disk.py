@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -99,6 +100,42 @@ def test_power_cut_loses_only_the_last_seconds(folder: Path) -> None:
     lost = [cut_at - stored_at[number] for number in range(100) if number not in found]
     print(f"\n{len(found)} of 100 blocks found, the oldest lost one was stored {max(lost, default=0):.1f} s before")
     assert max(lost, default=0.0) < COMMIT_SECONDS
+
+
+def test_power_cut_brings_no_erased_block_back(folder: Path) -> None:
+    image, copy = folder / "image", folder / "copy"
+    with mounted_image(image, folder / "before", "400M") as disk, tier_on(disk / "kv") as tier:
+        assert all(tier.put(number) for number in range(20))
+        os.sync()
+        assert tier.erase(range(10))
+        shutil.copyfile(image, copy)
+    with mounted_image(copy, folder / "after") as disk, tier_on(disk / "kv") as tier:
+        assert tier.load(list(range(20))) == list(range(10, 20))
+
+
+def erase_until_killed() -> int:
+    """Write blocks of two owners, erase those of one of them, and wait."""
+    with tier_on(Path(sys.argv[1])) as tier:
+        for number in range(10):
+            assert tier.put(number)
+            assert tier.put(number, b"another!")
+        assert tier.erase(range(10))
+        print(flush=True)
+        signal.pause()
+    return 0
+
+
+def test_kill_9_leaves_no_name_of_an_owner_that_was_erased(folder: Path) -> None:
+    reading, writing = os.pipe()
+    process = ForkedProcess(erase_until_killed, [str(folder / "kv")], stdout=writing)
+    os.close(writing)
+    with os.fdopen(reading) as output:
+        assert output.readline()
+        process.kill()
+        process.wait(20)
+    names = [path.name for path in folder.rglob("*")]
+    assert not [name for name in names if b"somebody".hex() in name]
+    assert len([name for name in names if b"another!".hex() in name]) == 10
 
 
 def test_medium_that_cannot_read_is_a_miss_and_no_outage(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -32,12 +32,18 @@ class TierOn:
         self.tier = AsyncTier(self.backend, LowerTierOptions(NBYTES, 64 * NBYTES, SEAL, Owners()))
         self._memory = memoryview(mmap.mmap(-1, AT_ONCE * NBYTES))
 
-    def put(self, number: int) -> bool:
+    def put(self, number: int, owner: bytes = b"somebody") -> bool:
         """Write a block. Return whether it was stored."""
         memory = self._memory[:NBYTES]
         memory[:] = payload(number)
         results = Results[bool]()
-        self.tier.put([Block(key(number), memory)], results)
+        self.tier.put([Block(key(number, owner), memory)], results)
+        return results.wait(1)[0]
+
+    def erase(self, numbers: Iterable[int]) -> bool:
+        """Remove blocks. Return whether the tier confirmed it."""
+        results = Results[bool]()
+        self.tier.erase([key(number) for number in numbers], results)
         return results.wait(1)[0]
 
     def load(self, numbers: list[int]) -> list[int]:

@@ -14,6 +14,7 @@ import aiohttp
 from app.load.answer import RequestFailedError, StreamBrokenError
 from app.load.client import LoadClient
 from bench.soak.client import Manner, NotAsExpectedError, SoakClient
+from bench.soak.observed import describe_requests
 from bench.soak.plan import SoakPlan
 from bench.soak.scripts import Answers, Script, generation
 
@@ -43,11 +44,15 @@ class Tally:
         """Number of answers in conversations."""
         return sum(self.asked[manner] for manner in set(MANNERS))
 
-    def note(self, error: Exception) -> None:
-        """Count a client error. Keep and print the first ones."""
+    def note(self, error: Exception, requests: str = "") -> None:
+        """Count a client error. Keep and print the first ones.
+
+        requests: the requests that the server had, which tell a long queue from a server that is stuck.
+        """
         self.errors[error.kind if isinstance(error, NotAsExpectedError) else _kind(error)] += 1
         if len(self.details) < MAX_DETAILS:
-            self.details.append(f"{type(error).__name__}: {error}"[:500])
+            server = f" [requests: {requests}]" if requests else ""
+            self.details.append(f"{type(error).__name__}: {error}"[:500] + server)
             print(self.details[-1], file=sys.stderr, flush=True)
 
 
@@ -88,8 +93,14 @@ class Chat:
             try:
                 await self._converse(self._source.choice(self._scripts))
             except (NotAsExpectedError, RequestFailedError, StreamBrokenError, aiohttp.ClientError, OSError) as error:
-                self._tally.note(error)
+                self._tally.note(error, await self._requests())
                 await self._pause(self._source.uniform(*self._plan.pause))
+
+    async def _requests(self) -> str:
+        try:
+            return describe_requests(await self._client.metrics()) or "none"
+        except (NotAsExpectedError, aiohttp.ClientError, OSError) as error:
+            return f"unknown, {error}"
 
     async def _converse(self, script: Script) -> None:
         conversation = await self._client.begin(script.system)

@@ -57,6 +57,13 @@ def read_counts(text: str) -> Counts:
     )
 
 
+def describe_requests(text: str) -> str:
+    """Return how many requests the server has by their state, as a phrase, from the text of /metrics."""
+    families = text_string_to_metric_families(text)
+    samples = (sample for family in families if family.name == "ebb_requests" for sample in family.samples)
+    return ", ".join(f"{sample.value:.0f} {sample.labels['state']}" for sample in samples if sample.value)
+
+
 @dataclass(frozen=True, slots=True)
 class MemorySample:
     """Resident bytes, `seconds` after the beginning."""

@@ -11,7 +11,7 @@ from bench.machine import Machine
 from bench.soak.client import Heard, NotAsExpectedError
 from bench.soak.disk import DiskSample, DiskSummary, sample_disk, summarise_disk
 from bench.soak.faults import FAULTS, schedule
-from bench.soak.observed import Counts, MemorySample, bad_lines, read_counts, summarise_memory
+from bench.soak.observed import Counts, MemorySample, bad_lines, describe_requests, read_counts, summarise_memory
 from bench.soak.plan import SoakPlan
 from bench.soak.report import SoakReport, passed, targets, to_markdown
 from bench.soak.scripts import Answers, make_scripts
@@ -129,6 +129,12 @@ def test_counts_are_read_by_label() -> None:
     )
     assert counts == Counts({"cpu": 64, "redis": 128}, 9, {"clean": 2, "failed": 1}, {}, 0, 4096, 2)
     assert counts.all_checks == 3
+
+
+def test_requests_are_described_by_state() -> None:
+    states = {"running": 8.0, "waiting": 55.0, "loading": 0.0}
+    samples = "".join(f'ebb_requests{{state="{state}"}} {count}\n' for state, count in states.items())
+    assert describe_requests("# TYPE ebb_requests gauge\n" + samples) == "8 running, 55 waiting"
 
 
 def test_log_errors_and_tracebacks_are_bad_but_not_warnings(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ export interface Part {
 export type ReadTokens = WeakMap<Token, { blocks: Block[]; labels: readonly string[]; count: number; hidden: boolean }>;
 
 /** Return the parts of the tokens of a text. */
-export function partsOf(tokens: readonly Token[], references: References | null, read: ReadTokens = new WeakMap()): Part[] {
+export function partsOf(tokens: readonly Token[], references: References | null, read: ReadTokens | null = null): Part[] {
   const reader = new Reader(tokens, references, read);
   const parts: Part[] = [];
   while (!reader.ended) {
@@ -80,7 +80,7 @@ class Reader {
   constructor(
     private readonly tokens: readonly Token[],
     private readonly references: References | null,
-    private readonly read: ReadTokens,
+    private readonly read: ReadTokens | null,
   ) {}
 
   get ended(): boolean {
@@ -100,7 +100,7 @@ class Reader {
   /** Read one block; none from a definition of a link. */
   block(): Block[] {
     const first = this.next;
-    const known = this.read.get(first);
+    const known = this.read?.get(first);
     if (known?.hidden === first.hidden) {
       this.at += known.count;
       this.labels.push(...known.labels);
@@ -108,7 +108,7 @@ class Reader {
     }
     const [from, labels] = [this.at, this.labels.length];
     const blocks = this.newBlock();
-    this.read.set(first, { blocks, labels: this.labels.slice(labels), count: this.at - from, hidden: first.hidden });
+    this.read?.set(first, { blocks, labels: this.labels.slice(labels), count: this.at - from, hidden: first.hidden });
     return blocks;
   }
 

@@ -40,7 +40,9 @@ export class GrowingText {
 
   private parse(source: string): Rest {
     const text = own(source.slice(this.finishedText.length));
-    const env: Env = { references: { ...this.finishedReferences }, checkpoints: this.checkpoints };
+    const env: Env = { references: { ...this.finishedReferences } };
+    // A text that is read once needs none.
+    if (this.shown.length > 0) env["checkpoints"] = this.checkpoints;
     let settled = this.settled !== null && text.startsWith(this.settled.text) ? this.settled : null;
     const tokens = parse(settled === null ? text : settled.head + text.slice(settled.text.length), env);
     const references = env.references!;
@@ -50,7 +52,7 @@ export class GrowingText {
     if (settled !== null && changed.length > 0) settled = withLinks(settled, references);
     if (changed.length > 0) this.read = new WeakMap();
     this.references = references;
-    const parts = partsOf(tokens, references, this.read);
+    const parts = partsOf(tokens, references, this.shown.length > 0 ? this.read : null);
     if (settled === null) return { text, references, parts, open: openFormula(env) };
     return { text, references, parts: withRows(parts, settled), open: openFormula(env) + settled.rows.length };
   }

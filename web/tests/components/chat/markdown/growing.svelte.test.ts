@@ -156,6 +156,24 @@ it("draws a long list from its end, and puts nothing into the page for items tha
   vi.unstubAllGlobals();
 });
 
+it.each([
+  ["blocks", "a paragraph\n\n", ".markdown"],
+  ["blocks in a quote", "> a paragraph\n>\n", ".markdown blockquote"],
+  ["rows", "| a row |\n", ".markdown table", "| head |\n|---|\n"],
+  ["footnotes", "[^1]: a note\n", ".markdown section"],
+  ["letters", "a word ", ".markdown p"],
+])("puts nothing into the page for %s that are not drawn yet", (_name, unit, parent, before = "") => {
+  vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  const host = mount(Host, { target: document.body, props: { texts: [before + unit.repeat(20_000)], writing: false } });
+  flushSync();
+  const { childNodes, textContent } = document.querySelector(parent)!;
+  expect(textContent).not.toBe("");
+  expect(childNodes.length).toBeLessThan(350);
+  void unmount(host);
+  vi.unstubAllGlobals();
+});
+
 it("parses much text that arrives at once in steps, also after its end, but not for a printer", () => {
   vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
   let frames: FrameRequestCallback[] = [];

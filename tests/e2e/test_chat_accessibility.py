@@ -34,6 +34,14 @@ WIDE = (
 # Selectors of elements that overflow sideways and must not: the page, its scrollers, dialogs and alerts.
 WIDER = """() => ["html", "[data-scroller]", ".scroll", "nav", "dialog[open]", "[role=alert] p"]
     .filter((selector) => [...document.querySelectorAll(selector)].some((e) => e.scrollWidth > e.clientWidth))"""
+# Drawings that are smaller than the text around them asks for: their size in the markup is for a text of 16 px.
+SMALL_ICONS = """() => {
+    const grown = Math.min(parseFloat(getComputedStyle(document.documentElement).fontSize), innerWidth / 20) / 16;
+    return [...document.querySelectorAll("svg[width]")].filter((each) => {
+        const { width } = each.getBoundingClientRect();
+        return width > 0 && width < each.getAttribute("width") * grown - 0.5;
+    }).map((each) => each.outerHTML.slice(0, 120));
+}"""
 # With forced colours, the current chat, the chosen option and each tier's swatch must still stand out.
 OUTLINED = "element => getComputedStyle(element).outlineStyle"
 FILLED = "element => getComputedStyle(element).backgroundColor"
@@ -125,6 +133,7 @@ async def test_settings_fit_a_phone_at_twice_the_text_size(new_page: NewPage) ->
     await chat.open_new_chat(tokens=1, title="Large")
     await chat.button("Chat settings").tap()
     assert await chat.page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
+    assert await chat.page.evaluate(SMALL_ICONS) == []
     dialog = chat.page.locator("dialog[open]")
     assert await dialog.evaluate("each => each.scrollWidth <= each.clientWidth")
     fields = dialog.locator(".fields")

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from cache_tiers.config import TierConfig
 from engine.api.role import Role
-from engine.api.sampling_params import Pooling
 from engine.scheduling.queue.policy import QueuePolicy
 
 
@@ -34,7 +33,7 @@ class ModelConfig:
     quantization: str = "none"
     max_model_len: int = 0
     tool_format: str = "auto"
-    pooling: Pooling | Literal["auto"] = "auto"
+    pooling: Literal["auto", "mean", "last"] = "auto"
     rerank_words: tuple[str, ...] = ()
     adapters_dir: Path | None = None
 

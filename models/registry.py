@@ -16,6 +16,7 @@ from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.stages import stage_layers
 from models.decoder.tensor_parallel import rank_config
+from models.encoder.config import is_encoder, read_encoder_config, window_of
 from models.errors import ModelError, UnsupportedModelError
 from models.families import gemma2, gemma3, granite, llama, ministral, ministral3, mistral, phi3, qwen2, qwen3, smollm3
 from models.interface.attention_call import AttentionCall
@@ -64,6 +65,9 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 """Architectures by the `model_type` of config.json, which is what decides in transformers."""
 
+
+ENCODER: Final = "encoder"
+"""`NetworkSummary.code` of encoders, which `models.encoder` computes."""
 
 CLASSIFIER_HEAD: Final = "score.weight"
 """Name of the head of labels above a decoder, [labels, hidden]."""
@@ -123,6 +127,9 @@ def summarize(path: Path, dtype: torch.dtype, device: str) -> NetworkSummary:
     Raise ModelNotFoundError without config.json, UnsupportedModelError for a network that cannot be computed.
     """
     folder = ModelFolder(path)
+    if is_encoder(folder.config()):
+        window = window_of(folder, read_encoder_config(folder.config()))
+        return NetworkSummary(ENCODER, None, "it has no KV", (), window, True)
     try:
         config = read_config(folder.config())
     except UnsupportedModelError as error:
@@ -142,6 +149,10 @@ def check_split(path: Path, size: int, device: str) -> None:
     Reads config.json alone.
     """
     folder = ModelFolder(path)
+    if is_encoder(folder.config()):
+        if size > 1:
+            raise UnsupportedModelError("an encoder is computed by one process")
+        return
     try:
         config = read_config(folder.config())
     except UnsupportedModelError as error:

@@ -56,6 +56,7 @@ from engine.worker.host_resources import available_memory
 from engine.worker.torch.devices import open_device
 from models.download.resolve import check_name, find_model, local_gguf
 from models.errors import ModelError
+from models.registry import ENCODER
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -106,6 +107,8 @@ def check_attention(settings: Settings) -> Finding:
     device = choose_device(settings.device)
     try:
         network = network_of(settings, folder)
+        if network.code == ENCODER:
+            return Finding("ok", "attention", "over whole texts, in torch: the model is an encoder")
         spec = AttentionSpec(device, getattr(torch, settings.dtype), network.attention, block_size_for(device))
         selection = select_backend(spec, settings.attention)
         is_native = why_not_native(settings, folder, network) is None

@@ -5,8 +5,10 @@ from app.doctor.finding import Finding
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat, Message
 from models.download.resolve import find_model
+from models.encoder.config import is_encoder
 from models.errors import ModelError
 from models.tokenizers.text_tokenizer import load_tokenizer
+from models.weights.folder import ModelFolder
 
 
 def check_formats(settings: Settings) -> Finding:
@@ -14,6 +16,8 @@ def check_formats(settings: Settings) -> Finding:
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
         return Finding("ok", "formats", "depend on the model, which is not ready yet")
+    if is_encoder(ModelFolder(folder).config()):
+        return Finding("ok", "formats", "none: the model is an encoder, which embeds and ranks texts")
     name = None if settings.tool_format == AUTO else settings.tool_format
     try:
         chat = ChatFormat.load(folder, load_tokenizer(folder), name)

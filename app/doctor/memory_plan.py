@@ -14,7 +14,7 @@ from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import kv_budget, redis_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.download.resolve import find_model
-from models.registry import NetworkSummary
+from models.registry import ENCODER, NetworkSummary
 from models.weights.folder import ModelFolder
 from models.weights.stored import read_stored_weights
 
@@ -65,6 +65,8 @@ def plan_memory(
     weights, window, sealing = WeightMemory(0, 0), 0, 0
     if model_folder is not None:
         network = network_of(settings, model_folder)
+        # An encoder has no KV for the tiers to keep.
+        tiers = tiers and network.code != ENCODER
         weights = weights_of(settings, model_folder, network)
         window = 0 if settings.kv_memory else window_bytes(settings, network)
         if settings.draft_model and (draft := find_model(settings.draft_model, settings.cache_dir)) is not None:

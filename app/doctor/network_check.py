@@ -12,7 +12,7 @@ from engine.device.choice import choose_device
 from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.download.resolve import find_model, local_gguf
 from models.errors import ModelError
-from models.registry import NetworkSummary, check_split, split_layers, summarize
+from models.registry import ENCODER, NetworkSummary, check_split, split_layers, summarize
 from models.weights.block_types import stored_types
 from models.weights.folder import ModelFolder
 
@@ -39,6 +39,9 @@ def check_network(settings: Settings) -> Finding:
             split_layers(folder, settings.pipeline_parallel_size)
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --pipeline-parallel-size, or omit the option")
+    if network.code == ENCODER:
+        matrices = "native matrices" if plain is None else f"matrices of torch, because {plain}"
+        return Finding("ok", "network", f"encoder of {network.max_position_embeddings} tokens, {matrices}")
     if network.decoder is None:
         matrices = "native matrices" if plain is None else f"matrices of torch ({plain})"
         calls = f"{len(network.attention)} attention calls per pass"

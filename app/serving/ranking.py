@@ -26,10 +26,8 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
 from engine.kv.block import common_prefix_len
 from models.retrieval.pairs import pair_messages
-from models.retrieval.score_head import ScoreHead
+from models.retrieval.score_head import LabelHead, ScoreHead
 from models.thinking import ThinkingMode
-
-PARAMS: Final = SamplingParams(temperature=0.0, pooling="last")
 
 _FIRST_CUT: Final = 8
 """Characters per token of the first piece of a text from which a document is cut."""
@@ -98,14 +96,15 @@ class RankingCall:
         scores = [sum(map(mul, vectors[pair.query], vectors[pair.document])) for pair in pairs]
         return Scored(scores, found.num_tokens)
 
-    async def _by_head(self, pairs: Sequence[Pair], head: ScoreHead) -> Scored:
+    async def _by_head(self, pairs: Sequence[Pair], head: ScoreHead | LabelHead) -> Scored:
         num_characters = sum(len(pair.query) + len(pair.document) for pair in pairs)
         prompts = [await self._prompt(pair, num_characters) for pair in pairs]
         paths = [pair.path for pair in pairs]
         num_tokens = sum(map(len, prompts))
         prefixes = self._prefixes(pairs, prompts)
         async with gate_of(self.request).embedding(self.engine, num_tokens) as queue:
-            call = TextsCall(self.engine, queue, self.urgency, self.request.state.request_id, self.adapter, PARAMS)
+            params = SamplingParams(temperature=0.0, pooling=head.pooling)
+            call = TextsCall(self.engine, queue, self.urgency, self.request.state.request_id, self.adapter, params)
             work = call.outputs(list(zip(prompts, paths, strict=True)), prefixes)
             outputs = await while_present(self.request, work)
         log_embedded(self.request.state.request_id, outputs)
@@ -116,10 +115,7 @@ class RankingCall:
     async def _prompt(self, pair: Pair, num_characters: int) -> list[int]:
         """Return the prompt of one pair. num_characters: the length of all texts together."""
         engine = self.engine
-        messages = pair_messages(pair.query, pair.document, has_roles=engine.retrieval.has_roles)
-        thinking = engine.chat_format.thinking
-        mode: ThinkingMode | None = "off" if thinking is not None and "off" in thinking.modes else None
-        encode = partial(engine.chat_format.render, messages, thinking=mode)
+        encode = partial(_pair_ids, engine, pair)
         size = max(len(pair.query) + len(pair.document), min(num_characters, LONG_TEXT))
         ids = await text_ids(self.request, engine, encode, size, param=pair.path)
         if len(ids) > engine.max_model_len:
@@ -150,6 +146,18 @@ class RankingCall:
         encode = partial(_cut_text, self.engine, pair.document, most)
         size = min(len(pair.document), most * _FIRST_CUT)
         return await text_ids(self.request, self.engine, encode, size, param=pair.path)
+
+
+def _pair_ids(engine: Backend, pair: Pair) -> list[int]:
+    """Return the prompt of a pair: two texts of an encoder, or the conversation in which a decoder judges."""
+    uses = engine.retrieval
+    if uses.frame is not None:
+        texts = (engine.tokenizer.encode(text, special=False) for text in (pair.query, pair.document))
+        return uses.frame.around(*texts)
+    messages = pair_messages(pair.query, pair.document, has_roles=uses.has_roles)
+    thinking = engine.chat_format.thinking
+    mode: ThinkingMode | None = "off" if thinking is not None and "off" in thinking.modes else None
+    return engine.chat_format.render(messages, thinking=mode)
 
 
 def _cut_text(engine: Backend, text: str, most: int) -> str:

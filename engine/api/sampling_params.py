@@ -11,8 +11,10 @@ MAX_LOGPROBS = 20
 MAX_TEMPERATURE = 1_000_000
 """Far above it, a division by the temperature as a float32 would fail. All tokens are as likely long before."""
 
-Pooling = Literal["mean", "last"]
-"""Way from the final hidden states of a prompt to one vector: the mean of all tokens', or the last token's."""
+Pooling = Literal["mean", "last", "first", "label"]
+"""Way from the final hidden states of a prompt to one vector: the mean of all tokens', or the last token's. With an
+encoder also the first token's, or the logit of the label above it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

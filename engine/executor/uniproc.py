@@ -9,6 +9,7 @@ from engine.api.errors import FOR_THE_PROCESS
 from engine.executor.step_timing import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.encoder_worker import EncoderWorker
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.worker import Worker
 
@@ -24,7 +25,7 @@ class UniProcExecutor:
     is computed.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker | EncoderWorker) -> None:
         self._worker = worker
         self._model = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
         self._results = ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")

@@ -17,6 +17,7 @@ from engine.fleet.routing.roles import check_roles, with_roles
 from engine.fleet.routing.router import Router
 from engine.intake.prefix_keys import TenantSalts
 from engine.wiring.draft_model import check_draft_model
+from engine.wiring.encoders import without_kv
 from engine.wiring.open_tiers import share_lower_tiers
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat
@@ -105,6 +106,7 @@ def _built(
 ) -> RemoteEngine:
     """Prepare replicas where `place` puts them, once the servers of lower tiers run."""
     check_draft_model(config)
+    config = without_kv(config)
     with ExitStack() as closing:
         tiers, notes = None, dict[TierId, str]()
         if config.cache.tiers is not None:

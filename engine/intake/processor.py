@@ -255,7 +255,7 @@ class Processor:
         """Raise InvalidRequestError for an answer of a model that gives none. A prompt may be computed alone."""
         if not self._answers and params.pooling is None and params.max_tokens != 0:
             raise InvalidRequestError(
-                "this model gives no answers: it is for rerank and score requests alone. Name another model",
+                "this model gives no answers: it is for embeddings or for rerank requests alone. Name another model",
                 param="model",
             )
 

@@ -48,6 +48,7 @@ from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from engine.tracing import NO_TRACE, Trace
 from engine.wiring.draft_model import check_draft_model
+from engine.wiring.encoders import WINDOWS, has_encoder, without_kv
 from engine.wiring.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
@@ -101,6 +102,7 @@ def build_llm_engine(
 
     Raise EngineError or ModelError.
     """
+    config = without_kv(config)
     loaded = _load(config, progress, closing)
     return_freed_memory()
     limits = ModelLimits(
@@ -133,7 +135,7 @@ def build_llm_engine(
         queue_policy=config.scheduler.queue_policy,
         queue_timeout=config.scheduler.queue_timeout or inf,
         pooling=_pooling(config),
-        answers=not ModelFolder(config.model.path).is_classifier(),
+        answers=not (ModelFolder(config.model.path).is_classifier() or has_encoder(config)),
         encode=partial(tokenizer.encode, special=False),
         make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
     )
@@ -169,8 +171,11 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         importing = threads.submit(import_store, config)
         model = executor.load()
         window = min(config.model.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
-        budget = _budget(config, model, window, progress)
-        num_blocks = budget.pool // model.pool_block_nbytes
+        if model.block_nbytes:
+            budget = _budget(config, model, window, progress)
+            num_blocks = budget.pool // model.pool_block_nbytes
+        else:
+            budget, num_blocks = KVBudget(0, 0), WINDOWS * -(-window // config.cache.block_size)
         lower = finding.result()
         host_memory = ExitStack()
         below.callback(_close_unless_hung, executor, host_memory)
@@ -232,7 +237,13 @@ def _pooling(config: EngineConfig) -> Pooling:
     """Return the way to make embeddings: the configured one, the model's own, or else the mean."""
     if config.model.pooling != "auto":
         return config.model.pooling
-    return ModelFolder(config.model.path).pooling() or "mean"
+    pooling = ModelFolder(config.model.path).pooling() or "mean"
+    if pooling == "first" and not has_encoder(config):
+        raise EngineError(
+            f"{config.model.path} pools embeddings by the first token, which sees no other one in a decoder: choose "
+            "--pooling"
+        )
+    return pooling
 
 
 def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:
@@ -249,11 +260,12 @@ def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor
 
             return MultiprocExecutor(config, progress)
         from engine.executor.uniproc import UniProcExecutor
+        from engine.worker.encoder_worker import EncoderWorker
         from engine.worker.worker import Worker
     except RuntimeError as error:
         # torch loads every installed device extension, and fails if one of them fails.
         raise EngineError(f"torch cannot be imported (run `ebb doctor` to see what is missing): {error}") from error
-    return UniProcExecutor(Worker(config, progress=progress))
+    return UniProcExecutor((EncoderWorker if has_encoder(config) else Worker)(config, progress=progress))
 
 
 def _namespace(config: EngineConfig, model: LoadedModel) -> KeyNamespace:
@@ -319,9 +331,11 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
 
 def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRACE) -> AsyncLLMEngine:
     """Build the whole engine for a server. This blocks for seconds; `progress` gets a sentence for each long step."""
+    config = without_kv(config)
     with ExitStack() as closing:
         engine, tokenizer, chat_format, tiers = build_llm_engine(config, progress, closing, trace)
-        engine.grammars.load()
+        if not has_encoder(config):
+            engine.grammars.load()
         retrieval = read_retrieval(ModelFolder(config.model.path), tokenizer, config.model.rerank_words)
         to_close = closing.pop_all()
 

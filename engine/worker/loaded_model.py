@@ -12,7 +12,7 @@ from models.interface.partition import UNDIVIDED, Partition
 class LoadedModel:
     """A loaded model, or one process's part of it.
 
-    block_nbytes: size of one KV block.
+    block_nbytes: size of one KV block; 0 for an encoder, which has no KV.
     draft_block_nbytes: size of one block of the draft model, of which its pool has as many; 0 without one.
     free: bytes that the KV cache could take now.
     weights: bytes of the weights in memory.

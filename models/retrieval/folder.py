@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from models.encoder.config import is_encoder, read_encoder_config
 from models.errors import ModelError, UnsupportedModelError
+from models.retrieval.pair_frame import PairFrame, read_pair_frame
 from models.retrieval.pairs import has_pair_roles
-from models.retrieval.score_head import ScoreHead
+from models.retrieval.score_head import LabelHead, ScoreHead
 from models.tokenizers.text_tokenizer import TextTokenizer
 from models.weights.folder import ModelFolder
 
@@ -17,14 +19,16 @@ class Retrieval:
     dimensions: numbers of values to which embeddings may be shortened, in ascending order.
     has_embeddings: the folder names a pooling, so the model was trained to compare texts by their embeddings.
     head: makes a score of a prompt with a query and a document; None for a model that cannot.
-    has_roles: as in `pair_messages`.
+    has_roles: as in `pair_messages`, for a decoder.
+    frame: the tokens around a pair of texts, for an encoder; None for a decoder.
     refusal: why the model cannot rank although the folder or the settings want it to; empty if nothing is wrong.
     """
 
     dimensions: tuple[int, ...] = ()
     has_embeddings: bool = False
-    head: ScoreHead | None = None
+    head: ScoreHead | LabelHead | None = None
     has_roles: bool = False
+    frame: PairFrame | None = None
     refusal: str = ""
 
 
@@ -35,6 +39,8 @@ def read_retrieval(folder: ModelFolder, tokenizer: TextTokenizer, words: Sequenc
 
     Raise UnsupportedModelError if a word is not one token, and ModelError for files that cannot be read.
     """
+    if is_encoder(folder.config()):
+        return _of_encoder(folder, words)
     ids = _ids_of_words(tokenizer, words) or _ids_of_module(folder)
     head, refusal = None, ""
     if folder.is_classifier() or ids:
@@ -54,6 +60,14 @@ def read_retrieval(folder: ModelFolder, tokenizer: TextTokenizer, words: Sequenc
         has_roles=head is not None and has_pair_roles(folder),
         refusal=refusal,
     )
+
+
+def _of_encoder(folder: ModelFolder, words: Sequence[str]) -> Retrieval:
+    if words:
+        raise UnsupportedModelError("--rerank-words: the model is an encoder, which has no output matrix")
+    if not read_encoder_config(folder.config()).has_label:
+        return Retrieval(dimensions=folder.matryoshka_dimensions(), has_embeddings=True)
+    return Retrieval(head=LabelHead(), frame=read_pair_frame(folder))
 
 
 def _ids_of_words(tokenizer: TextTokenizer, words: Sequence[str]) -> list[int]:

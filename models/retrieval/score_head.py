@@ -1,8 +1,20 @@
-"""The score of a decoder that ranks documents, from the last token's hidden state."""
+"""The score of a document, from the vector that the engine returns."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class LabelHead:
+    """The label of an encoder, whose logit the engine computes itself."""
+
+    pooling: ClassVar[Literal["label"]] = "label"
+
+    def score(self, logit: Sequence[float]) -> float:
+        """Return the relevance, 0 to 1: the sigmoid of the logit [1]."""
+        return sigmoid(logit[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +28,7 @@ class ScoreHead:
 
     accept: Sequence[float]
     reject: Sequence[float] | None = None
+    pooling: ClassVar[Literal["last"]] = "last"
     scale: float = 1.0
     softcap: float = 0.0
 

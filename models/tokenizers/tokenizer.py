@@ -195,6 +195,8 @@ def _parts(value: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
 def _strips_space(spec: dict[str, Any]) -> bool:
     """Return whether the decoder strips a space before a text, which encoding added."""
     parts = _parts(spec.get("decoder"), "decoders")
+    if any(part["type"] == "WordPiece" for part in parts):
+        return True
     if any(part["type"] == "Strip" and part["content"] == " " and part["start"] > 0 for part in parts):
         return True
     return any(part["type"] == "Metaspace" and part.get("prepend_scheme", "always") != "never" for part in parts)
@@ -207,15 +209,17 @@ class _BytesOf(Protocol):
 def _byte_decoder(spec: dict[str, Any]) -> _BytesOf:
     """Return the function from a token's text to its bytes.
 
-    Raise TokenizerError unless the decoder is byte-level or sentencepiece-like.
+    Raise TokenizerError unless the decoder is byte-level, sentencepiece-like or that of word pieces.
     """
     decoder = spec.get("decoder") or {}
     kinds = [part.get("type") for part in decoder.get("decoders", [decoder])]
     if kinds == ["ByteLevel"]:
         return _ByteLevel()
+    if kinds == ["WordPiece"]:
+        return _word_piece_bytes
     if "ByteFallback" in kinds or "Metaspace" in kinds:
         return _sentencepiece_bytes
-    raise TokenizerError(f"tokenizer.json has the decoder {kinds}; supported are ByteLevel and ByteFallback")
+    raise TokenizerError(f"tokenizer.json has the decoder {kinds}; supported are ByteLevel, ByteFallback and WordPiece")
 
 
 class _ByteLevel:
@@ -232,6 +236,10 @@ class _ByteLevel:
             return token.translate(self._table).encode("latin-1")
         except UnicodeEncodeError:  # The token was added as text, not learned over bytes.
             return token.encode()
+
+
+def _word_piece_bytes(token: str) -> bytes:
+    return token.removeprefix("##").encode() if token.startswith("##") else f" {token}".encode()
 
 
 def _sentencepiece_bytes(token: str) -> bytes:

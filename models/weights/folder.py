@@ -10,6 +10,9 @@ from models.errors import ModelNotFoundError, UnsupportedModelError
 from models.weights.unreadable import why_unreadable
 from models.weights.weight_names import INDEX, weight_names
 
+_MODULES: Final = frozenset({"Transformer", "Pooling", "Normalize", "LogitScore"})
+"""Modules of sentence-transformers whose effect is known here."""
+
 CLASSIFIER: Final = "ForSequenceClassification"
 """End of the names of architectures with a head of labels."""
 
@@ -73,11 +76,13 @@ class ModelFolder:
             if isinstance(value, int | float) and not isinstance(value, bool)
         }
 
-    def pooling(self) -> Literal["mean", "last"] | None:
+    def pooling(self) -> Literal["mean", "last", "first"] | None:
         """Return how the hidden states of a model for embeddings are pooled; None if the folder does not say.
 
-        Source: the `1_Pooling/config.json` of sentence-transformers. Raise UnsupportedModelError for other ways.
+        Source: the `1_Pooling/config.json` and `modules.json` of sentence-transformers. Raise UnsupportedModelError for
+        other ways, and for a module that changes the pooled states.
         """
+        self._check_modules()
         config = self._read("1_Pooling/config.json", required=False)
         chosen = sorted(name for name, value in config.items() if name.startswith("pooling_mode_") and value is True)
         if not chosen:
@@ -87,9 +92,21 @@ class ModelFolder:
                 return "last"
             case ["pooling_mode_mean_tokens"]:
                 return "mean"
+            case ["pooling_mode_cls_token"]:
+                return "first"
         raise UnsupportedModelError(
             f"{self.path} pools embeddings by {', '.join(chosen)}, which is not supported: choose --pooling"
         )
+
+    def _check_modules(self) -> None:
+        """Raise UnsupportedModelError for a module that is not computed, such as a Dense behind the pooling."""
+        listed = self._read_json("modules.json") if (self.path / "modules.json").exists() else []
+        types = [str(each.get("type")) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        for type_ in types:
+            if (name := type_.rpartition(".")[2]) not in _MODULES:
+                raise UnsupportedModelError(
+                    f"{self.path} has the module {name}, which changes embeddings: not supported"
+                )
 
     def is_classifier(self) -> bool:
         """Return whether config.json names a network with a head of labels in the place of an output matrix."""
@@ -108,6 +125,14 @@ class ModelFolder:
             if isinstance(found, list):
                 return tuple(sorted({each for each in found if type(each) is int and each > 0}))
         return ()
+
+    def max_seq_length(self) -> int | None:
+        """Return the tokens of the longest text of a model for embeddings; None if the folder does not say.
+
+        Source: the `sentence_bert_config.json` of sentence-transformers.
+        """
+        found = self._read("sentence_bert_config.json", required=False).get("max_seq_length")
+        return found if type(found) is int and found > 0 else None
 
     def logit_score(self) -> dict[str, Any]:
         """Read the configuration of the module that makes a score of logits; empty if there is none.
@@ -137,16 +162,22 @@ class ModelFolder:
         return [self.path / name for name in names]
 
     def _read(self, name: str, *, required: bool) -> dict[str, Any]:
-        file = self.path / name
         try:
-            # The parser finds out the encoding, and skips a byte order mark.
-            value = json.loads(file.read_bytes())
+            value = self._read_json(name)
         except FileNotFoundError:
             if not required:
                 return {}
             raise ModelNotFoundError(f"{self.path} is not a model folder: it has no {name}") from None
+        if not isinstance(value, dict):
+            raise ModelNotFoundError(f"{self.path / name} does not contain a JSON object")
+        return value
+
+    def _read_json(self, name: str) -> Any:
+        file = self.path / name
+        try:
+            # The parser finds out the encoding, and skips a byte order mark.
+            return json.loads(file.read_bytes())
+        except FileNotFoundError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise ModelNotFoundError(why_unreadable(file, error)) from error
-        if not isinstance(value, dict):
-            raise ModelNotFoundError(f"{file} does not contain a JSON object")
-        return value

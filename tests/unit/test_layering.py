@@ -40,7 +40,7 @@ ORDER = {
         """,
     "models": """
         errors thinking interface layers weights adapters tokenizers gguf_import chat decoder families pangu
-        transformers registry retrieval download
+        transformers encoder registry retrieval download
         """,
 }
 SCHEDULER_SIDE = (

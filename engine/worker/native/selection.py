@@ -98,6 +98,26 @@ def log_native_step(build: KernelBuild, network: DecoderForCausalLM, weights: st
     )
 
 
+def pack_matrices(config: EngineConfig, model: HasMatrices, progress: Callable[[str], None], *, threads: int) -> bool:
+    """Let `model` multiply with the kernels if they can serve, and return whether it does; the log has the reason.
+
+    Raise EngineError for quantized weights where the kernels cannot serve.
+    """
+    try:
+        _pack_matrices(config, model, progress, COMPILERS, threads)
+    except (_NotNativeError, KernelBuildError) as reason:
+        if config.model.quantization != "none":
+            raise _no_quantization(config, reason) from reason
+        wanted = isinstance(reason, _NotWantedError)
+        logger.log(
+            logging.INFO if wanted else logging.WARNING,
+            "multiplying with torch, because %s. A vector may depend on the other texts in its batch",
+            reason,
+        )
+        return False
+    return True
+
+
 def _prepack(config: EngineConfig, model: CausalLM) -> bool:
     """Pack the weights of `model` for oneDNN where possible, and return whether they are packed.
 
@@ -127,7 +147,7 @@ def _pack_matrices(
     weights = WEIGHTS[config.model.quantization]
     model.pack_matrices(Multiplier(Kernels(build), threads=threads, weights=weights))
     logger.info(
-        "using native matrices in the network of transformers: %s, %s weights, %d threads",
+        "using native matrices in a network of torch: %s, %s weights, %d threads",
         build.instruction_set.name,
         weights,
         threads,

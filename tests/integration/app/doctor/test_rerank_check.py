@@ -3,9 +3,14 @@
 import json
 from pathlib import Path
 
+from app.doctor.checks import check_attention
 from app.doctor.finding import Finding
+from app.doctor.format_check import check_formats
+from app.doctor.memory_plan import plan_memory
+from app.doctor.network_check import check_network
 from app.doctor.rerank_check import check_rerank
 from tests.integration.app.doctor.test_format_check import settings
+from tests.tiny_encoders import tiny_encoder
 from tests.tiny_models import make_tiny_model
 
 
@@ -31,3 +36,12 @@ def test_wrong_words_and_heads_are_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config | {"architectures": ["LlamaForSequenceClassification"]}))
     finding = found(tmp_path)
     assert (finding.level, finding.text) == ("warn", "no: its head has 2 labels, and a score is made of one")
+
+
+def test_encoder_is_described(tmp_path: Path) -> None:
+    tiny_encoder(tmp_path, "bert")
+    here = settings(tmp_path)
+    assert check_rerank(here).text == "by the cosine of embeddings"
+    assert check_network(here).text.startswith("encoder of 512 tokens")
+    assert check_formats(here).level == check_attention(here).level == "ok"
+    assert plan_memory(here, tmp_path, free=1 << 30).cpu_pool == 0

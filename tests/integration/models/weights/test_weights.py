@@ -120,6 +120,7 @@ def test_weights_without_a_head_load_the_same_model(tmp_path: Path) -> None:
     [
         ({"pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": False}, "last"),
         ({"pooling_mode_mean_tokens": True, "include_prompt": True}, "mean"),
+        ({"pooling_mode_cls_token": True}, "first"),
         ({}, None),
     ],
 )
@@ -132,8 +133,17 @@ def test_folder_names_its_pooling(folder: Path, config: dict[str, bool], pooling
 def test_unsupported_pooling_is_refused_naming_the_setting(folder: Path) -> None:
     assert ModelFolder(folder).pooling() is None
     (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
-    with pytest.raises(UnsupportedModelError, match=r"pooling_mode_cls_token.*--pooling"):
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+    with pytest.raises(UnsupportedModelError, match=r"pooling_mode_max_tokens.*--pooling"):
+        ModelFolder(folder).pooling()
+
+
+def test_module_that_changes_embeddings_is_refused(folder: Path) -> None:
+    known = [{"type": f"sentence_transformers.models.{name}"} for name in ("Transformer", "Pooling", "Normalize")]
+    (folder / "modules.json").write_text(json.dumps(known))
+    assert ModelFolder(folder).pooling() is None
+    (folder / "modules.json").write_text(json.dumps([*known, {"type": "sentence_transformers.models.Dense"}]))
+    with pytest.raises(UnsupportedModelError, match="module Dense"):
         ModelFolder(folder).pooling()
 
 

@@ -4,11 +4,13 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as Library
-from tokenizers.decoders import ByteFallback, Fuse, Metaspace, Replace, Sequence, Strip
+from tokenizers.decoders import BPEDecoder, ByteFallback, Fuse, Metaspace, Replace, Sequence, Strip
+from tokenizers.decoders import WordPiece as WordPieceDecoder
 from tokenizers.models import BPE, WordPiece
 from tokenizers.normalizers import Prepend
 from tokenizers.normalizers import Replace as ReplaceText
 from tokenizers.normalizers import Sequence as Normalizers
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from engine.grammar.automaton import TokenView
 from models.errors import TokenizerError
@@ -197,9 +199,17 @@ def test_invalid_tokenizer_json_is_rejected(tmp_path: Path, text: str) -> None:
 
 
 def test_unknown_decoder_is_rejected_by_name(tmp_path: Path) -> None:
-    from tokenizers.decoders import WordPiece as WordPieceDecoder
-
     library = Library(WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
-    library.decoder = WordPieceDecoder()
-    with pytest.raises(TokenizerError, match="WordPiece"):
+    library.decoder = BPEDecoder()
+    with pytest.raises(TokenizerError, match="BPEDecoder"):
         load(tmp_path, library)
+
+
+def test_word_pieces_have_the_bytes_of_their_text(tmp_path: Path) -> None:
+    library = Library(WordPiece({"[UNK]": 0, "sea": 1, "##side": 2, "walk": 3}, unk_token="[UNK]"))
+    library.pre_tokenizer, library.decoder = BertPreTokenizer(), WordPieceDecoder()
+    tokenizer = load(tmp_path, library)
+    ids = tokenizer.encode("seaside walk", special=False)
+    assert ids == [1, 2, 3]
+    assert tokenizer.drops_first_space
+    assert b"".join(map(tokenizer.token_bytes, ids)) == b" " + tokenizer.decode(ids).encode() == b" seaside walk"

@@ -105,8 +105,8 @@ def _built(
     salts: TenantSalts | None = None,
 ) -> RemoteEngine:
     """Prepare replicas where `place` puts them, once the servers of lower tiers run."""
-    check_draft_model(config)
     config = without_kv(config)
+    check_draft_model(config)
     with ExitStack() as closing:
         tiers, notes = None, dict[TierId, str]()
         if config.cache.tiers is not None:

@@ -19,7 +19,7 @@ def has_encoder(config: EngineConfig) -> bool:
 def without_kv(config: EngineConfig) -> EngineConfig:
     """Return the configuration of the engine: for an encoder without tiers and reuse, else `config` itself.
 
-    Raise EngineError for settings that divide a model, which no encoder is, and as `has_encoder`.
+    Raise EngineError for settings that divide a model or draft its answers, and as `has_encoder`.
     """
     if not has_encoder(config):
         return config
@@ -28,6 +28,8 @@ def without_kv(config: EngineConfig) -> EngineConfig:
             "the model is an encoder, which one process computes: omit --tensor-parallel-size and "
             "--pipeline-parallel-size. Several processes with --replicas are possible"
         )
+    if config.speculation.draft_model is not None:
+        raise EngineError("the model is an encoder, which gives no answers that could be drafted: omit --draft-model")
     unused = config.cache.tiers or config.cache.unused_tiers
     return config.with_fields(
         tiers=None, unused_tiers=unused, prefix_cache=False, public_prompt="", prompt_lookup=False

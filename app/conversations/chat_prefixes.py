@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from app.domain.token_history import joined_ids, prompt_key, unpack_ids, whole_key
+from app.domain.token_history import joined_ids, num_known, prompt_key, tokens_under, unpack_ids, whole_key
 from app.host.engine_host import EngineHost
 from app.storage.heads import Head
 from app.storage.rows import no_conversation
@@ -67,14 +67,14 @@ def computed_prefix(head: Head, thinking: Thinking | None, key: str) -> list[int
 
     key: key of prompts with the system prompt of `head`.
     """
-    # Questions without an answer yet are left out.
-    end = next((end for end in range(len(head.path), 0, -1) if head.path[end - 1].prompt_key), 0)
-    path = head.path[:end]
-    if not path or whole_key(path[-1].prompt_key) != key:
+    if whole_key(head.key) != key:
         return []
-    if thinking is not None and thinking.is_in(unpack_ids(path[-1].ids)):
+    # Messages after the last ones with ids of this key are left out.
+    path = head.path[: num_known(head.path, head.key)]
+    last = tokens_under(path[-1], head.key) if path else None
+    if last is not None and thinking is not None and thinking.is_in(unpack_ids(last.ids)):
         if head.next_ids:
             return unpack_ids(head.next_ids)[:-1]
         path = path[:-1]  # Reasoning is not part of the next prompt.
     # The KV of an answer's last token is never computed.
-    return (joined_ids(path, path[-1].prompt_key) or [])[:-1] if path else []
+    return (joined_ids(path, head.key) or [])[:-1]

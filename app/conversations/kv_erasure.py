@@ -28,7 +28,7 @@ from app.storage.errors import ReadTimeoutError
 from app.storage.owed_erasures import OwedErasure
 from app.storage.removals import Departure
 from app.storage.store import Store
-from app.storage.token_index import INDEXED_BYTES
+from app.storage.token_index import INDEXED_BYTES, TokenList
 from cache_tiers.owners.block_key import BlockKey
 from engine.api.errors import NotReadyError, OutageError
 from engine.api.stored_tokens import Trail
@@ -191,7 +191,7 @@ class KVErasure:
     async def _trails(self, deleted: Sequence[TokenNode], tenant: str) -> list[Trail]:
         """Return the trails of deleted messages, each with the length that stored conversations share."""
         trails: list[Trail] = []
-        starts: dict[bytes, list[tuple[str, bytes]]] = {}
+        starts: dict[bytes, list[TokenList]] = {}
         for trail in await asyncio.to_thread(trails_of, deleted):
             # Branches usually share their beginning.
             first = trail.ids[:INDEXED_BYTES]
@@ -201,16 +201,16 @@ class KVErasure:
             trails.append(Trail(await asyncio.to_thread(unpack_ids, trail.ids), num_shared, trail.ends))
         return trails
 
-    async def _num_shared(self, ids: bytes, starts: Sequence[tuple[str, bytes]]) -> int:
+    async def _num_shared(self, ids: bytes, starts: Sequence[TokenList]) -> int:
         """Return the length, in bytes, of the longest prefix of `ids` that a stored conversation shares.
 
         A stored message is read only if everything before it matches.
         """
-        longest, level = 0, [(0, message) for message in starts]
+        longest, level = 0, [(0, each) for each in starts]
         while level:
             common, whole = await asyncio.to_thread(_match, ids, level)
             longest = max(longest, common)
-            level = [(end, message) for end, id_ in whole for message in await self._index.followers(id_)]
+            level = [(end, after) for end, before in whole for after in await self._index.followers(before)]
         return longest
 
 
@@ -249,16 +249,16 @@ def _unshared(nodes: Sequence[TokenNode]) -> list[Trail]:
     return [Trail(unpack_ids(each.ids), 0, each.ends) for each in trails_of(nodes)]
 
 
-def _match(ids: bytes, level: Sequence[tuple[int, tuple[str, bytes]]]) -> tuple[int, list[tuple[int, str]]]:
-    """Compare `ids` with stored messages, each given with its start.
+def _match(ids: bytes, level: Sequence[tuple[int, TokenList]]) -> tuple[int, list[tuple[int, TokenList]]]:
+    """Compare `ids` with the ids of stored messages, each given with its start.
 
-    Returns the end of the longest match, and the end and id of each message that matches completely. All positions are
-    in bytes.
+    Returns the end of the longest match, and the end of each message that matches completely. All positions are in
+    bytes.
     """
-    longest, whole = 0, list[tuple[int, str]]()
-    for start, (message_id, own) in level:
-        common = num_common(ids[start : start + len(own)], own) * ID_BYTES
+    longest, whole = 0, list[tuple[int, TokenList]]()
+    for start, own in level:
+        common = num_common(ids[start : start + len(own.ids)], own.ids) * ID_BYTES
         longest = max(longest, start + common)
-        if common == len(own):
-            whole.append((start + common, message_id))
+        if common == len(own.ids):
+            whole.append((start + common, own))
     return longest, whole

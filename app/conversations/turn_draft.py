@@ -7,7 +7,7 @@ from app.domain.records import Conversation, Message, new_id
 from app.domain.response_record import ResponseRecord
 from app.domain.sampling_json import params_to_json
 from app.domain.titles import title_from
-from app.domain.token_history import MessageTokens, pack_ids
+from app.domain.token_history import MessageTokens, pack_ids, tokens_under
 from app.domain.tool_use import ToolUse
 from app.prompts.stateless import Remember
 from app.prompts.turn_prompt import Prompt
@@ -87,7 +87,8 @@ class TurnDraft:
     def stored_turn(self, answer: Message, kv_fingerprint: str) -> TurnRows:
         """Make the record of this turn for the store."""
         assert answer.run_id is not None
-        rendered_again = not self.new and self.prompt.tokens != self.question.tokens
+        known = tokens_under(self.question, self.prompt.tokens.prompt_key)
+        rendered_again = not self.new and self.prompt.tokens != known
         timeout = self.urgency.timeout
         return TurnRows(
             answer=answer,

@@ -1,7 +1,7 @@
 """Token sequences of a whole conversation: every one that the engine computed, and where its answers ended."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.token_history import ID_BYTES, MessageTokens
@@ -9,7 +9,7 @@ from app.domain.token_history import ID_BYTES, MessageTokens
 
 @dataclass(frozen=True, slots=True)
 class TokenNode:
-    """Tokens of one message, and its place in the tree."""
+    """One list of tokens of a message, and its place in the tree. A message may have a list for each prompt key."""
 
     id: str
     parent_id: str | None
@@ -39,15 +39,42 @@ class TokenTrail:
 
 
 def trails_of(nodes: Iterable[TokenNode]) -> list[TokenTrail]:
-    """Return the trails of all branches of one conversation. None is a prefix of another."""
-    below: defaultdict[str | None, list[TokenNode]] = defaultdict(list)
+    """Return the trails of all branches of one conversation, under each prompt key. None is a prefix of another."""
+    lists: defaultdict[str, list[TokenNode]] = defaultdict(list)
     for node in nodes:
-        below[node.parent_id].append(node)
+        lists[node.id].append(node)
+    below: defaultdict[str | None, list[str]] = defaultdict(list)
+    for message_id, [first, *_] in lists.items():
+        below[first.parent_id].append(message_id)
+    continued = _continued(lists, below)
     trails: list[TokenTrail] = []
-    todo: list[tuple[str | None, TokenTrail]] = [(None, TokenTrail())]
+    todo = [(message_id, dict[str, TokenTrail]()) for message_id in below[None]]
     while todo:
-        message_id, trail = todo.pop()
-        if trail.ids and all(node.tokens.starts_prompt for node in below[message_id]):
-            trails.append(trail)
-        todo += [(node.id, trail.then(node)) for node in below[message_id]]
+        message_id, above = todo.pop()
+        made = {
+            key: above.get(key, TokenTrail()).then(node)
+            for node in lists[message_id]
+            if (key := node.tokens.prompt_key) or node.tokens.ids
+        }
+        trails += [trail for key, trail in made.items() if trail.ids and (message_id, key) not in continued]
+        todo += [(child, above | made) for child in below[message_id]]
     return trails
+
+
+def _continued(
+    lists: Mapping[str, Sequence[TokenNode]], below: Mapping[str | None, Sequence[str]]
+) -> set[tuple[str, str]]:
+    """Return the message and the prompt key of each list of tokens that one of a later message continues."""
+    continued = set[tuple[str, str]]()
+    todo = [(message_id, dict[str, str]()) for message_id in below.get(None, ())]
+    while todo:
+        message_id, above = todo.pop()
+        own = [node.tokens for node in lists[message_id] if node.tokens.prompt_key or node.tokens.ids]
+        continued |= {
+            (above[tokens.prompt_key], tokens.prompt_key)
+            for tokens in own
+            if not tokens.starts_prompt and tokens.prompt_key in above
+        }
+        here = above | {tokens.prompt_key: message_id for tokens in own}
+        todo += [(child, here) for child in below.get(message_id, ())]
+    return continued

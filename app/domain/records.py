@@ -71,6 +71,7 @@ class Message:
     parent_id: the message before this one; None for the first.
     reasoning: the model's reasoning before its answer; None if there is none.
     tokens: token ids that the engine saw, hidden from clients.
+    other_tokens: token ids of a question under other prompt keys, where they were read with the message.
     tool_use: None if the message is text only.
     left_out: messages at the beginning of the path that the prompt lacks; None as in the question before. An answer
         repeats the number of its prompt, and has None for 0.
@@ -101,6 +102,12 @@ class Message:
     rating: Rating | None = None
     rating_note: str | None = None
     merged: int | None = None
+    other_tokens: tuple[MessageTokens, ...] = ()
+
+    @property
+    def token_lists(self) -> tuple[MessageTokens, ...]:
+        """The token ids under all prompt keys."""
+        return (self.tokens, *self.other_tokens)
 
     @property
     def is_prompt_alone(self) -> bool:

@@ -7,9 +7,15 @@ the prompt of one turn is a prefix of the next turn's, so that its KV blocks are
 A message without a key was never tokenized on its own. If several messages were sent at once, or waited in a
 conversation until an answer was requested, the last one has the key and the ids of all of them.
 
-Ids are valid only under one tokenizer, template and system prompt, which `prompt_key` identifies. Where the key changes
-inside a path, the next user message has the ids of the whole prompt rendered again, marked by `starts_prompt`. Ids
-above it no longer count.
+Ids are valid only under one tokenizer, template and system prompt, which `prompt_key` identifies. The ids of one key
+make a separate prompt, whatever messages with ids of other keys are between them: where a chat returns to a model,
+the next user message has the ids of all messages since that model's last answer. The first one under a key has the ids
+of the whole prompt, marked by `starts_prompt`. Ids of the same key above it no longer count.
+
+    question A+, answer A, question B+, answer B, question A, answer A      + starts the prompt of its key
+    prompt of A: question A+, answer A, question A, answer A             the last question has the ids of three messages
+
+A question that several models answer has a list of ids for each of them.
 """
 
 import hashlib
@@ -17,6 +23,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 ID_BYTES = 4
 """Size of one packed id."""
@@ -36,6 +43,18 @@ class MessageTokens:
     ids: bytes = b""
     prompt_key: str = ""
     starts_prompt: bool = False
+
+
+class Tokenized(Protocol):
+    """A message with its token ids under one key or several."""
+
+    @property
+    def role(self) -> str:
+        """Role of the message."""
+
+    @property
+    def token_lists(self) -> Sequence[MessageTokens]:
+        """The ids, one list per key."""
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
@@ -100,11 +119,34 @@ def num_common(one: bytes, other: bytes) -> int:
     return low // ID_BYTES
 
 
-def joined_ids(path: Sequence[MessageTokens], key: str) -> list[int] | None:
+def tokens_under(message: Tokenized, key: str) -> MessageTokens | None:
+    """Return the ids of a message under a key; None if it has none."""
+    return next((tokens for tokens in message.token_lists if tokens.prompt_key == key), None)
+
+
+def num_known(path: Sequence[Tokenized], key: str) -> int:
+    """Return the number of messages at the beginning of a path (root first) that a prompt under `key` can continue.
+
+    The last of them is the last message of the path, if it has ids under `key`, or else the last answer that has.
+    """
+    last = len(path)
+    if last and tokens_under(path[-1], key) is not None:
+        return last
+    return next(
+        (end for end in range(last, 0, -1) if path[end - 1].role == "assistant" and tokens_under(path[end - 1], key)), 0
+    )
+
+
+def joined_ids(path: Sequence[Tokenized], key: str) -> list[int] | None:
     """Return the ids of a path (root first) through its last message; None if stored ids cannot be used under `key`."""
-    start = max((index for index, tokens in enumerate(path) if tokens.starts_prompt), default=None)
-    if start is None or path[-1].prompt_key != key:
+    own = [tokens_under(message, key) for message in path]
+    start = max(
+        (index for index, tokens in enumerate(own) if tokens is not None and tokens.starts_prompt), default=None
+    )
+    if start is None or own[-1] is None:
         return None
-    if any(tokens.prompt_key not in ("", key) for tokens in path[start:]):
-        return None
-    return [token_id for tokens in path[start:] for token_id in unpack_ids(tokens.ids)]
+    for index in range(start + 1, len(path)):
+        # The ids of the question were replaced by those of another prompt.
+        if own[index] is not None and own[index - 1] is None and path[index].role == "assistant":
+            return None
+    return [token_id for tokens in own[start:] if tokens is not None for token_id in unpack_ids(tokens.ids)]

@@ -65,7 +65,7 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
     latest = _latest_key(before, path, answer) or own
     changed = whole_key(latest) != whole_key(own)
     cut = not changed and latest != own
-    ids = joined_ids([message.tokens for message in path], own)
+    ids = joined_ids(path, own)
     if ids is None or not path or not _reads_as_stored(tokenizer, path[-1]):
         return Earlier(None, Known(), changed, cut)
     best = Known()
@@ -87,7 +87,7 @@ def _has_own_instructions(answer: Message) -> bool:
 
 def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tokenizer: TextTokenizer) -> Known:
     path = [*_path(tree, other.parent_id), other]
-    ids = joined_ids([message.tokens for message in path], other.tokens.prompt_key)
+    ids = joined_ids(path, other.tokens.prompt_key)
     if ids is None:
         return Known()
     common = common_prefix_len(prompt, ids)

@@ -6,7 +6,16 @@ from typing import Final
 
 from app.domain.left_out import WHOLE, LeftOut
 from app.domain.records import Message
-from app.domain.token_history import MessageTokens, joined_ids, key_without, pack_ids, prompt_key, unpack_ids
+from app.domain.token_history import (
+    MessageTokens,
+    joined_ids,
+    key_without,
+    num_known,
+    pack_ids,
+    prompt_key,
+    tokens_under,
+    unpack_ids,
+)
 from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
@@ -84,6 +93,8 @@ class PromptMaker:
     ) -> Prompt:
         """Build the prompt for an answer to `new`, sent after `path` (root first), or to the last message of `path`.
 
+        The prompt continues the last answer whose ids have the same key, and has the texts of all messages after it.
+
         Reasoning is not part of later prompts. After an answer with reasoning, the conversation is therefore rendered
         again without it. The prompt before that answer stays the same, and its KV is found again.
 
@@ -93,16 +104,15 @@ class PromptMaker:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
         path = path[self.beginning.left_out :]
-        key, tokenised = await self.key(), _tokenised(path)
-        since = path[len(tokenised) :]
+        key = await self.key()
+        num_old = num_known(path, key)
+        tokenised, since = path[:num_old], path[num_old:]
         said_since = [*await apart_if(len(since) >= MANY_MESSAGES, lambda: turns_of(since)), *new]
         num_new = len(said_since)
         stable = await self._stable(tokenised, said_since)
-        ids = await apart_if(
-            len(tokenised) >= MANY_MESSAGES, lambda: joined_ids([message.tokens for message in tokenised], key)
-        )
+        ids = await apart_if(len(tokenised) >= MANY_MESSAGES, lambda: joined_ids(tokenised, key))
         if ids is not None and not num_new and thinking is None:
-            return Prompt(ids, path[-1].tokens, stable.lines)
+            return Prompt(ids, tokens_under(path[-1], key) or MessageTokens(), stable.lines)
         if ids is None or not num_new or tokenised[-1].role != "assistant" or self._was_thought(tokenised[-1]):
             return await self._rendered(stable, key, thinking)
         try:
@@ -118,7 +128,10 @@ class PromptMaker:
         except InvalidRequestError:
             # Not every template can continue after every answer.
             return await self._rendered(stable, key, thinking)
-        return Prompt(ids + added, MessageTokens(pack_ids(added), key), stable.lines)
+        # The ids of a question that was answered under another key only are no part of a later prompt.
+        is_split = any(tokens_under(message, key) is not None for message in since)
+        tokens = MessageTokens(pack_ids(ids + added if is_split else added), key, starts_prompt=is_split)
+        return Prompt(ids + added, tokens, stable.lines)
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
         """Return the ids with which the next turn's prompt begins, whatever its question is.
@@ -157,12 +170,6 @@ class PromptMaker:
     async def _rendered(self, stable: StableMessages, key: str, thinking: ThinkingMode | None) -> Prompt:
         ids = await chat_ids(self.gate, self.engine, stable.messages, param=self.param, thinking=thinking)
         return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True), stable.lines)
-
-
-def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
-    """Return the path through the last message with known ids. Later messages are waiting for an answer."""
-    known = (index for index in range(len(path), 0, -1) if path[index - 1].tokens.prompt_key)
-    return path[: next(known, 0)]
 
 
 def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> list[ChatMessage]:

@@ -10,7 +10,7 @@ from app.domain.records import Message, new_id
 from app.domain.token_history import MessageTokens
 from app.storage.connection import DatabaseConnection
 from app.storage.messages import PATH_QUERY
-from app.storage.removals import REMOVED_ABOVE
+from app.storage.other_tokens import REMOVED_ABOVE
 from app.storage.rows import children_below, insert_messages, message_of
 from engine.api.errors import ConflictError
 

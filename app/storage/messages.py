@@ -1,11 +1,14 @@
 """The messages of a tenant's conversations, without those that were deleted."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from app.domain.records import Message
+from app.domain.token_history import MessageTokens
 from app.storage.connection import Row
 from app.storage.database import Database
-from app.storage.rows import children_below, listed, message_of, no_message, shown_among
+from app.storage.rows import children_below, listed, message_of, no_message, shown_among, tokens_of
 from engine.api.errors import NotFoundError
 
 # From a message of a tenant to the first one of its path.
@@ -107,11 +110,13 @@ class MessageStore:
     async def all_of(self, conversation_id: str) -> list[Message]:
         """Return all messages of a conversation, the oldest first."""
         sql = "SELECT * FROM shown_message WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
-        return await self._database.read_as(message_of, sql, (conversation_id, self._tenant), tenant=self._tenant)
+        found = await self._database.read_as(message_of, sql, (conversation_id, self._tenant), tenant=self._tenant)
+        return await self._with_other_tokens(found)
 
     async def path(self, message_id: str | None) -> list[Message]:
         """Return the messages from the root to `message_id`, inclusive; none for None and for an unknown id."""
-        return await self._database.read_as(message_of, PATH_QUERY, (message_id, self._tenant), tenant=self._tenant)
+        path = await self._database.read_as(message_of, PATH_QUERY, (message_id, self._tenant), tenant=self._tenant)
+        return await self._with_other_tokens(path) if _has_other_tokens(path) else path
 
     async def path_part(
         self, conversation_id: str, message_id: str | None, *, since: str | None, newest_first: bool, most: int
@@ -180,9 +185,37 @@ class MessageStore:
         sql = f"SELECT id, {SIZE} FROM shown_message WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
         return _parts(await self._database.read(sql, (conversation_id, self._tenant), tenant=self._tenant))
 
+    async def _with_other_tokens(self, messages: list[Message]) -> list[Message]:
+        """Return messages of one conversation with their token ids under further prompt keys."""
+        if not messages:
+            return messages
+        rows = await self._database.read(
+            "SELECT other_tokens.* FROM other_tokens "
+            "JOIN message ON message.id = message_id WHERE conversation_id = ? "
+            "ORDER BY message_id, other_tokens.prompt_key",
+            (messages[0].conversation_id,),
+            tenant=self._tenant,
+        )
+        others = dict[str, tuple[MessageTokens, ...]]()
+        for row in rows:
+            others[row["message_id"]] = (*others.get(row["message_id"], ()), tokens_of(row))
+        return [replace(each, other_tokens=others[each.id]) if each.id in others else each for each in messages]
+
     async def _ids(self, sql: str, given: Mapping[str, object], *, end: str | None) -> list[str]:
         # Not even the ids of other messages leave the database, since a path may have many thousands.
         return [row["id"] for row in await self._database.read(sql, {**given, "end": end}, tenant=self._tenant)]
+
+
+def _has_other_tokens(path: Sequence[Message]) -> bool:
+    """Return whether a question of the path may have token ids under further prompt keys.
+
+    Either its answer has another key, or it is the last message, which may be answered under any key.
+    """
+    ends_with_question = bool(path) and path[-1].role != "assistant" and bool(path[-1].tokens.prompt_key)
+    return ends_with_question or any(
+        after.role == "assistant" and after.tokens.prompt_key not in ("", before.tokens.prompt_key)
+        for before, after in pairwise(path)
+    )
 
 
 def _parts(rows: Sequence[Row]) -> list[list[str]]:

@@ -12,6 +12,7 @@ from app.storage.answer_prompts import prompt_nodes
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
+from app.storage.other_tokens import other_nodes
 from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS, Leaving, without_kv
 from app.storage.rows import node_of
 
@@ -20,7 +21,10 @@ PATH = """
       SELECT id, parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
 """
-PATH_NODES = f"{PATH} SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM path)"
+PATH_NODES = f"""
+    {PATH} SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM path)
+    UNION ALL {other_nodes("SELECT id FROM path")}
+"""
 PATH_PROMPTS = f"""
     {PATH} {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM path)
     UNION ALL {prompt_nodes("SELECT id FROM path")}

@@ -9,10 +9,10 @@ from app.domain.records import Conversation, ConversationSource, Role
 from app.storage.answer_prompts import forget_merging_prompts
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
+from app.storage.other_tokens import REMOVED_ABOVE
 from app.storage.removals import (
     BRANCH_AND_ABOVE,
     CONVERSATION_NODES,
-    REMOVED_ABOVE,
     Leaving,
     Removed,
     disown,

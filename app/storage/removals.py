@@ -15,17 +15,16 @@ from app.storage.answer_prompts import MERGED_WITH, forget_merging_prompts, prom
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
+from app.storage.other_tokens import REMOVED_ABOVE, other_nodes
 from app.storage.rows import children_below, node_of, owned_among
 
 BATCH_MESSAGES = 25
-
-REMOVED_ABOVE = "removed above"
-"""The `prompt_key` of messages whose token ids were cleared. No prompt has this key."""
 
 NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
 CONVERSATION_NODES = f"""
     SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
+    UNION ALL {other_nodes("SELECT id FROM message WHERE conversation_id = :id")}
     UNION ALL {prompt_nodes("SELECT id FROM message WHERE conversation_id = :id")}
 """
 BRANCH_AND_ABOVE = f"""
@@ -36,6 +35,7 @@ BRANCH_AND_ABOVE = f"""
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM below UNION SELECT id FROM above)
+    UNION ALL {other_nodes("SELECT id FROM below UNION SELECT id FROM above")}
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM below)
     UNION ALL {prompt_nodes(f"SELECT id FROM below UNION {MERGED_WITH}")}
 """
@@ -130,13 +130,16 @@ def disown(connection: DatabaseConnection, message_id: str) -> None:
 
     The ids of those below come from prompts that contained this message, so they would reveal its text.
     """
-    connection.execute(
+    below = (
         "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE id = ? "
-        f"UNION ALL SELECT message.id FROM below {children_below(connection.dialect)}) "
-        "UPDATE message SET token_ids = ?, starts_prompt = FALSE, prompt_key = ? "
+        f"UNION ALL SELECT message.id FROM below {children_below(connection.dialect)})"
+    )
+    connection.execute(
+        f"{below} UPDATE message SET token_ids = ?, starts_prompt = FALSE, prompt_key = ? "
         "WHERE id IN (SELECT id FROM below) AND prompt_key <> ''",
         (message_id, b"", REMOVED_ABOVE),
     )
+    connection.execute(f"{below} DELETE FROM other_tokens WHERE message_id IN (SELECT id FROM below)", (message_id,))
 
 
 def next_removal(connection: DatabaseConnection) -> Removal | None:

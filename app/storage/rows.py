@@ -56,7 +56,7 @@ MESSAGE_COLUMNS = (
 )
 
 _CONVERSATION: Final = tuple(each.name for each in fields(Conversation))
-_MESSAGE: Final = tuple(each.name for each in fields(Message) if each.name != "tokens")
+_MESSAGE: Final = tuple(each.name for each in fields(Message) if each.name not in ("tokens", "other_tokens"))
 
 
 def insert_message(connection: DatabaseConnection, message: Message) -> None:

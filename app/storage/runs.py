@@ -15,6 +15,7 @@ from app.storage.connection import NOTICE_CHARACTERS, DatabaseConnection, Parame
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
 from app.storage.errors import DuplicateError, MissingReferenceError
+from app.storage.other_tokens import keep_tokens
 from app.storage.responses import insert_response
 from app.storage.rows import (
     conversation_of,
@@ -83,11 +84,7 @@ class RunStore:
             for question in turn.questions:
                 forget_sent(connection, self._tenant, question.conversation_id, question.content)
             if turn.restarted_user is not None:
-                message_id, tokens = turn.restarted_user
-                connection.execute(
-                    "UPDATE message SET token_ids = ?, prompt_key = ?, starts_prompt = ? WHERE id = ?",
-                    (tokens.ids, tokens.prompt_key, tokens.starts_prompt, message_id),
-                )
+                keep_tokens(connection, self._tenant, *turn.restarted_user)
             for message in (*turn.questions, turn.answer):
                 insert_message(connection, message)
             _insert_run(connection, turn.run, self._database.server)

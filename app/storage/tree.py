@@ -13,6 +13,7 @@ from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.messages import PATH_IDS_FROM, PATH_QUERY
+from app.storage.other_tokens import copy_other_tokens
 from app.storage.rows import (
     children_below,
     insert_conversation,
@@ -199,9 +200,9 @@ class TreeStore:
             made = replace(made, head_id=copies[-1].id)
             insert_conversation(connection, self._tenant, made)
             insert_messages(connection, copies)
-            copy_answer_prompts(
-                connection, self._tenant, [(each.id, copied.id) for each, copied in zip(path, copies, strict=True)]
-            )
+            pairs = [(each.id, copied.id) for each, copied in zip(path, copies, strict=True)]
+            copy_other_tokens(connection, self._tenant, pairs)
+            copy_answer_prompts(connection, self._tenant, pairs)
             return made
 
         return await self._database.write(copy)

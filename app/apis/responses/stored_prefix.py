@@ -14,7 +14,7 @@ from typing import Final
 from app.apis.responses.input_items import item_of
 from app.apis.responses.serializer import items_json
 from app.domain.records import Conversation, Message
-from app.domain.token_history import MessageTokens, pack_ids
+from app.domain.token_history import MessageTokens, pack_ids, tokens_under
 from app.domain.tool_use import ToolUse, dump_tool_use
 from app.prompts.turn_prompt import Prompt
 from app.storage.store import Store
@@ -107,16 +107,16 @@ def _num_extended(path: Sequence[Message], prompt: Prompt) -> tuple[int, int]:
 
     Both are 0 if the prompt has no use for the ids of the path.
     """
-    ids, key, num_messages, num_bytes, end = pack_ids(prompt.ids), prompt.tokens.prompt_key, 0, 0, 0
-    start = max((index for index, message in enumerate(path) if message.tokens.starts_prompt), default=len(path))
-    for number, message in enumerate(path[start:], start=start + 1):
-        tokens = message.tokens
-        if tokens.prompt_key not in ("", key) or ids[end : end + len(tokens.ids)] != tokens.ids:
+    ids, num_messages, end = pack_ids(prompt.ids), 0, 0
+    own = [tokens_under(message, prompt.tokens.prompt_key) for message in path]
+    start = max((at for at, tokens in enumerate(own) if tokens is not None and tokens.starts_prompt), default=len(path))
+    for number, tokens in enumerate(own[start:], start=start + 1):
+        if tokens is None:
+            continue
+        if ids[end : end + len(tokens.ids)] != tokens.ids:
             break
-        end += len(tokens.ids)
-        if tokens.prompt_key:
-            num_messages, num_bytes = number, end
-    return num_messages, num_bytes
+        num_messages, end = number, end + len(tokens.ids)
+    return num_messages, end
 
 
 def _contents(message: Message) -> list[Said]:

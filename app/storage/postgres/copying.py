@@ -36,6 +36,7 @@ TABLES: Final = {
     "response_text": "number",
     "response": "message_id",
     "next_prefix": "message_id",
+    "other_tokens": "message_id, starts_prompt, token_ids, prompt_key",
     "answer_prompt": "message_id",
     "due_title": "message_id",
     "path_end": "message_id",

@@ -48,7 +48,7 @@ async def computed(store: Store) -> tuple[int, int, int]:
             if message.run_id is None:
                 continue
             path = await store.messages.path(message.id)
-            ids = joined_ids([each.tokens for each in path], message.tokens.prompt_key)
+            ids = joined_ids(path, message.tokens.prompt_key)
             assert ids is not None
             # KV is never computed for the last token of an answer.
             full = [tuple(ids[: end * BLOCK]) for end in range(1, (len(ids) - 1) // BLOCK + 1)]

@@ -62,8 +62,8 @@ async def chat(services: Services, *questions: str) -> tuple[str, Message]:
 
 
 async def ids_of(services: Services, leaf_id: str) -> list[int]:
-    path = [message.tokens for message in await services.store.messages.path(leaf_id)]
-    ids = joined_ids(path, path[-1].prompt_key)
+    path = await services.store.messages.path(leaf_id)
+    ids = joined_ids(path, path[-1].tokens.prompt_key)
     assert ids is not None
     return ids
 

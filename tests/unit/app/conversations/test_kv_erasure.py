@@ -13,7 +13,7 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.errors import ReadTimeoutError
-from app.storage.token_index import TokenIndex
+from app.storage.token_index import TokenIndex, TokenList
 from engine.api.stored_tokens import Trail
 from engine.testing.replay_engine import ReplayEngine
 
@@ -40,8 +40,8 @@ async def ask(services: Services, conversation_id: str, question: str) -> Messag
 async def ids_of(services: Services, conversation_id: str) -> list[int]:
     """Return the token ids of the path to the conversation's head."""
     head = (await services.store.conversations.get(conversation_id)).head_id
-    path = [message.tokens for message in await services.store.messages.path(head)]
-    ids = joined_ids(path, path[-1].prompt_key)
+    path = await services.store.messages.path(head)
+    ids = joined_ids(path, path[-1].tokens.prompt_key)
     assert ids is not None
     return ids
 
@@ -147,7 +147,7 @@ async def test_erasure_waits_for_a_database_that_is_away(
     errors: list[Exception] = [StorageUnavailableError("away"), ReadTimeoutError("hangs")]
     look = TokenIndex.starting_like
 
-    async def fail_first(index: TokenIndex, first: bytes, tenant: str) -> list[tuple[str, bytes]]:
+    async def fail_first(index: TokenIndex, first: bytes, tenant: str) -> list[TokenList]:
         if errors:
             raise errors.pop()
         return await look(index, first, tenant)

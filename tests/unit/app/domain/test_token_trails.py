@@ -6,9 +6,9 @@ from app.domain.answer_tokens import TokenNode, TokenTrail, trails_of
 from app.domain.token_history import MessageTokens, num_common, pack_ids
 
 
-def node(id_: str, parent: str | None, ids: list[int], *, starts: bool = False) -> TokenNode:
+def node(id_: str, parent: str | None, ids: list[int], *, starts: bool = False, key: str = "key") -> TokenNode:
     role = "user" if id_.startswith("q") else "assistant"
-    return TokenNode(id_, parent, role, MessageTokens(pack_ids(ids), "key", starts))
+    return TokenNode(id_, parent, role, MessageTokens(pack_ids(ids), key, starts))
 
 
 def trail(ids: list[int], *ends: int) -> TokenTrail:
@@ -42,6 +42,28 @@ def test_rerendered_prompt_is_a_separate_trail() -> None:
 def test_answer_without_tokens_ends_after_its_prompt() -> None:
     assert trails_of([node("q1", None, [1], starts=True), node("a1", "q1", [])]) == [trail([1], 1)]
     assert trails_of([node("a1", None, [])]) == []
+
+
+def test_each_model_of_a_chat_has_a_trail() -> None:
+    nodes = [
+        node("q1", None, [1], starts=True),
+        node("a1", "q1", [2]),
+        node("q2", "a1", [11, 12], starts=True, key="other"),
+        node("a2", "q2", [13], key="other"),
+        node("q3", "a2", [3, 4]),
+        node("a3", "q3", [5]),
+    ]
+    assert sorted(trails_of(nodes), key=lambda each: each.ids) == [trail([1, 2, 3, 4, 5], 1, 4), trail([11, 12, 13], 2)]
+
+
+def test_question_that_two_models_answer_is_in_a_trail_of_each() -> None:
+    nodes = [
+        node("q1", None, [1], starts=True),
+        node("q1", None, [11], starts=True, key="other"),
+        node("a1", "q1", [2]),
+        node("a2", "q1", [12], key="other"),
+    ]
+    assert sorted(trails_of(nodes), key=lambda each: each.ids) == [trail([1, 2], 1), trail([11, 12], 1)]
 
 
 def test_empty_conversation_has_no_trail() -> None:

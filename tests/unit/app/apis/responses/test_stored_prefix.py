@@ -53,7 +53,7 @@ def rest(path: Sequence[Message], ids: Sequence[int]) -> list[Message]:
     parents = [each.parent_id for each in made]
     assert parents[1:] == [each.id for each in made[:-1]]
     above = path[: [each.id for each in path].index(parents[0] or "") + 1]
-    assert joined_ids([each.tokens for each in (*above, *made)], KEY) == list(ids)
+    assert joined_ids([*above, *made], KEY) == list(ids)
     return made
 
 

@@ -45,15 +45,17 @@ class Continuation:
             VersionMismatchError: the conversation is not at the `expected` version.
             NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
-        engine = self._host.require()
+        self._host.require()
         await self._runs.settle()
         answer = await self._store.messages.get(message_id)
         question = await self._question_of(answer)
         conversation = await self._store.conversations.get(answer.conversation_id)
+        engine = self._host.model_of(answer.tokens.model)
+        await self._host.prepared(engine)
         self._gate.check(engine)
         prompt_ids = await self._prompt_of(engine, conversation, answer)
         run_id = new_id("run")
-        stream = await self._generate(prompt_ids, conversation, answer, run_id)
+        stream = await self._generate(engine, prompt_ids, conversation, answer, run_id)
 
         def abort() -> None:
             engine.abort(stream.request_id)
@@ -70,7 +72,7 @@ class Continuation:
             abort()
             if isinstance(error, NotFoundError):
                 ids = [*prompt_ids, *unpack_ids(answer.tokens.ids)]
-                await erase_turn(self._erase, stream, ids, self._store.tenant)
+                await erase_turn(self._erase, stream, ids, self._store.tenant, engine.model_name)
             raise
         # The existing reasoning and text are sent as the first deltas.
         run.log.open(opening_event(changed, question, replace(run.answer, content="", reasoning=None)))
@@ -106,9 +108,8 @@ class Continuation:
         return prompt.ids if own is None else unpack_ids(own)
 
     async def _generate(
-        self, prompt_ids: list[int], conversation: Conversation, answer: Message, run_id: str
+        self, engine: Backend, prompt_ids: list[int], conversation: Conversation, answer: Message, run_id: str
     ) -> GenerationStream:
-        engine = self._host.require()
         assert answer.params is not None
         produced, limit = unpack_ids(answer.tokens.ids), conversation.params.get("max_tokens")
         params = replace(

@@ -46,6 +46,7 @@ _MESSAGE = (
     "rating",
     "rating_note",
     "merged",
+    "model",
     "created_at",
     "completed_at",
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from app.conversations.turns import Turns
 from app.domain.left_out import LeftOut
 from app.domain.records import Conversation, Message
+from app.host.backend import Backend
 from engine.api.errors import PromptTooLongError
 
 
@@ -15,9 +16,16 @@ class Fitting:
     """
 
     def __init__(
-        self, turns: Turns, conversation: Conversation, path: Sequence[Message], content: str, now: LeftOut
+        self,
+        turns: Turns,
+        engine: Backend,
+        conversation: Conversation,
+        path: Sequence[Message],
+        content: str,
+        now: LeftOut,
     ) -> None:
         self._turns = turns
+        self._engine = engine
         self._conversation = conversation
         self._path = path
         self._content = content
@@ -30,9 +38,10 @@ class Fitting:
         """
         beginning = beginning or self._now
         try:
-            return len(await self._turns.prompt_of(self._conversation, self._path, self._content, beginning))
+            prompt = await self._turns.prompt_of(self._engine, self._conversation, self._path, self._content, beginning)
         except PromptTooLongError:
             return None
+        return len(prompt)
 
     async def fewest_left_out(self, most: int) -> int | None:
         """Return the least number of messages to leave out so that the prompt has at most `most` tokens.

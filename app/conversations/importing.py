@@ -14,6 +14,7 @@ from app.domain.bounds import MAX_FOLDERS, MAX_IMPORTED
 from app.domain.folder import FolderLevel
 from app.domain.records import Conversation, Message, new_id, new_ids
 from app.domain.response_record import ResponseRecord, message_id_of, response_id_of
+from app.domain.token_history import MessageTokens
 from app.domain.tool_use import tool_use_of
 from app.schemas.conversations import distinct, given_params
 from app.schemas.imports import IMPORT_BOUNDS, ImportedFields, ImportHead, MessageFields
@@ -174,6 +175,7 @@ def _message(given: MessageFields, ids: Mapping[str, str], conversation_id: str)
         parent_id=ids[given.parent_id] if given.parent_id is not None else None,
         error=given.error.model_dump() if given.error is not None else None,
         tool_use=tool_use_of(given.tool_use.model_dump() if given.tool_use is not None else None),
+        tokens=MessageTokens(model=given.model),
         **kept,
     )
 

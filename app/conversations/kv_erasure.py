@@ -82,7 +82,7 @@ class KVErasure:
         await self._take_place()
         try:
             trails = await asyncio.to_thread(_unshared, nodes)
-            numbers = await self._owe(await engine.keys_of_trails(trails, tenant=tenant))
+            numbers = await self._owe(await self._host.keys_of_trails(trails, tenant=tenant))
         except BaseException:
             self._places.release()
             raise
@@ -108,7 +108,7 @@ class KVErasure:
     async def take(self, trails: Sequence[Trail], tenant: str) -> None:
         """Owe an erasure that another server has compared, and begin to make it. Raise OutageError."""
         engine = await self._host.until_ready()
-        keys = await engine.keys_of_trails(trails, tenant=tenant)
+        keys = await self._host.keys_of_trails(trails, tenant=tenant)
         if keys:
             self._spawn(partial(self._attempt, engine, await self._owe(keys), keys))
 
@@ -135,7 +135,7 @@ class KVErasure:
         """
         try:
             trails = await _repeated(partial(self._trails, nodes, tenant))
-            keys = await engine.keys_of_trails(trails, tenant=tenant)
+            keys = await self._host.keys_of_trails(trails, tenant=tenant)
             if trails and self._shares is not None:
                 await _repeated(partial(self._shares.add, tenant, trails))
             if keys or numbers:
@@ -197,8 +197,10 @@ class KVErasure:
             first = trail.ids[:INDEXED_BYTES]
             if first not in starts:
                 starts[first] = await self._index.starting_like(first, tenant)
-            num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
-            trails.append(Trail(await asyncio.to_thread(unpack_ids, trail.ids), num_shared, trail.ends))
+            # Models of one family have equal token ids, and no common blocks.
+            own = [each for each in starts[first] if each.model in (None, trail.model)]
+            num_shared = await self._num_shared(trail.ids, own) // ID_BYTES
+            trails.append(Trail(await asyncio.to_thread(unpack_ids, trail.ids), num_shared, trail.ends, trail.model))
         return trails
 
     async def _num_shared(self, ids: bytes, starts: Sequence[TokenList]) -> int:
@@ -246,7 +248,7 @@ def _waits() -> Iterator[float]:
 
 def _unshared(nodes: Sequence[TokenNode]) -> list[Trail]:
     """Return the trails of messages as if no other conversation shared any."""
-    return [Trail(unpack_ids(each.ids), 0, each.ends) for each in trails_of(nodes)]
+    return [Trail(unpack_ids(each.ids), 0, each.ends, each.model) for each in trails_of(nodes)]
 
 
 def _match(ids: bytes, level: Sequence[tuple[int, TokenList]]) -> tuple[int, list[tuple[int, TokenList]]]:

@@ -95,15 +95,14 @@ class NextPromptPrefill:
         tools: tools of the request. The next request usually repeats both.
         rules: rules for the beginning of the prompts.
         """
-        engine = self._host.engine
+        engine = self._host.known_model(run.answer.tokens.model)
         if engine is None or engine.chat_format.thinking is None:
             return
         self._tasks.begin(self._begin(run, instructions, tools, rules))
 
-    def ahead(self, make: Callable[[], Awaitable[Sequence[int]]], tenant: str) -> None:
-        """Prefill the prefix that `make` returns: the beginning of the tenant's next prompt, or nothing."""
-        if (engine := self._host.engine) is not None:
-            self._tasks.put(_Prefix(make, tenant, engine))
+    def ahead(self, engine: Backend, make: Callable[[], Awaitable[Sequence[int]]], tenant: str) -> None:
+        """Prefill the prefix that `make` returns: the beginning of the tenant's next prompt of a model, or nothing."""
+        self._tasks.put(_Prefix(make, tenant, engine))
 
     async def join(self) -> None:
         """Wait until all tasks have ended."""
@@ -117,7 +116,7 @@ class NextPromptPrefill:
         self, run: Run, instructions: str | None, tools: Sequence[ChatMessage], rules: PrefixRules
     ) -> None:
         await run.ended.wait()
-        engine = self._host.require()
+        engine = self._host.model_of(run.answer.tokens.model)
         thinking = engine.chat_format.thinking
         if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
             return
@@ -143,8 +142,8 @@ class NextPromptPrefill:
         if answer.instructions is not None:
             conversation = replace(conversation, system_prompt=answer.instructions)
         path = await store.messages.path(run.answer.id)
-        ids = await self._turns.next_prefix_of(conversation, path, answer.tools, answer.rules)
-        kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
+        ids = await self._turns.next_prefix_of(engine, conversation, path, answer.tools, answer.rules)
+        kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True, model=engine.model_name)
         if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
             return True
         is_whole = await prefill(engine, ids, run.tenant, self._poll_seconds)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 from weakref import WeakValueDictionary
 
-from app.conversations.chat_prefixes import ChatPrefixes
+from app.conversations.chat_prefixes import ChatPrefix, ChatPrefixes
 from app.domain.token_history import num_common, pack_ids
 from app.host.engine_host import EngineHost
 from app.runs.run import Run
@@ -166,12 +166,15 @@ class PinnedKV:
                 kept[conversation_id] = await self._promise(store, conversation_id, patience)
 
     async def _promise(self, store: Store, conversation_id: str, patience: float) -> KeptKV:
-        engine, reserved = self._host.engine, self._reserved(store.tenant)
-        if engine is None or self._host.status not in ("ok", "degraded"):
+        reserved = self._reserved(store.tenant)
+        if self._host.status not in ("ok", "degraded"):
             return _NOT_READY
         if not reserved:
             return KeptKV(reason="no_reservation")
-        ids = (await ChatPrefixes(self._host, store).prefixes([conversation_id])).get(conversation_id)
+        prefix = (await ChatPrefixes(self._host, store).prefixes([conversation_id])).get(conversation_id, ChatPrefix())
+        ids, engine = prefix.ids, prefix.engine
+        if engine is None:
+            return _NOT_READY
         if not ids:
             return KeptKV(reason="not_computed")
         wanted = PromiseRequest(len(ids), PROMISED_SECONDS, reserved)
@@ -200,22 +203,22 @@ class PinnedKV:
                 kept[conversation_id] = _NOT_READY
 
     async def _is_released(self, store: Store, conversation_id: str) -> bool:
-        engine = self._host.engine
-        if engine is None:
-            return False
         prefixes = ChatPrefixes(self._host, store)
-        ids = (await prefixes.prefixes([conversation_id])).get(conversation_id)
-        if not ids:
+        prefix = (await prefixes.prefixes([conversation_id])).get(conversation_id, ChatPrefix())
+        if prefix.engine is None:
+            return False
+        if not prefix.ids:
             return True
-        num_shared = await self._num_shared(prefixes, ids, await store.conversations.pinned_ids())
-        return await engine.prefixes.release(ids, num_shared=num_shared, tenant=store.tenant)
+        num_shared = await self._num_shared(prefixes, prefix, await store.conversations.pinned_ids())
+        return await prefix.engine.prefixes.release(prefix.ids, num_shared=num_shared, tenant=store.tenant)
 
-    async def _num_shared(self, prefixes: ChatPrefixes, ids: Sequence[int], pinned: Sequence[str]) -> int:
-        """Return the length of the longest prefix of `ids` that one of the pinned chats begins with."""
-        packed, longest = pack_ids(ids), 0
+    async def _num_shared(self, prefixes: ChatPrefixes, prefix: ChatPrefix, pinned: Sequence[str]) -> int:
+        """Return the length of the longest part of `prefix` that one of the pinned chats of its model begins with."""
+        packed, longest = pack_ids(prefix.ids), 0
         for first in range(0, len(pinned), _BATCH):
             for other in (await prefixes.prefixes(pinned[first : first + _BATCH])).values():
-                longest = max(longest, num_common(packed, pack_ids(other)))
+                if other.engine is prefix.engine:
+                    longest = max(longest, num_common(packed, pack_ids(other.ids)))
         return longest
 
     async def _renew_forever(self) -> None:

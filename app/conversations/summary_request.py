@@ -5,7 +5,9 @@ from dataclasses import replace
 from app.conversations.fitting import Fitting
 from app.conversations.turns import Turns
 from app.domain.left_out import WHOLE, LeftOut, beginning_of, wanted_beginning
+from app.domain.records import last_model
 from app.host.backend import Backend
+from app.host.engine_host import EngineHost
 from app.prompts.thinking import preferred_mode
 from app.prompts.turn_prompt import SUMMARY_TASK
 from app.storage.store import Store
@@ -24,9 +26,11 @@ LEAST_SHARE = 8
 
 
 async def summary_request(
-    engine: Backend, store: Store, turns: Turns, conversation_id: str, left_out: int
-) -> GenerateRequest:
+    host: EngineHost, store: Store, turns: Turns, conversation_id: str, left_out: int
+) -> tuple[Backend, GenerateRequest]:
     """Make the request for a summary of the first `left_out` messages of a conversation's current path.
+
+    The model of the last answer writes the summary, and is returned with the request.
 
     The prompt continues the conversation, so its KV is found in the tiers. A summary of messages that are left out
     already is part of it. Messages at the beginning that do not fit into the window are not summarized.
@@ -38,6 +42,8 @@ async def summary_request(
     """
     conversation = await store.conversations.get(conversation_id)
     path = await store.messages.path(conversation.head_id)
+    engine = host.model_of(last_model(path))
+    await host.prepared(engine)
     before = beginning_of(path)
     path = path[: wanted_beginning(path, left_out, None).left_out]
     if path[-1].status == "in_progress":
@@ -45,7 +51,7 @@ async def summary_request(
     max_tokens = min(MAX_TOKENS, engine.max_model_len // LEAST_SHARE)
     most = engine.max_model_len - max_tokens
     without = before if before.left_out < len(path) else WHOLE
-    fitting = Fitting(turns, conversation, path, SUMMARY_TASK, without)
+    fitting = Fitting(turns, engine, conversation, path, SUMMARY_TASK, without)
     tokens = await fitting.tokens()
     if tokens is None or tokens > most:
         fewest = await fitting.fewest_left_out(most)
@@ -53,5 +59,6 @@ async def summary_request(
             raise InvalidRequestError("The messages are too long to be summarized", param="left_out")
         without = LeftOut(fewest)
     thinking = preferred_mode(engine, "none")
-    prompt = await turns.prompt_of(conversation, path, SUMMARY_TASK, without, thinking=thinking)
-    return GenerateRequest(prompt_token_ids=prompt, params=replace(SAMPLING, max_tokens=max_tokens), keep_kv=False)
+    prompt = await turns.prompt_of(engine, conversation, path, SUMMARY_TASK, without, thinking=thinking)
+    params = replace(SAMPLING, max_tokens=max_tokens)
+    return engine, GenerateRequest(prompt_token_ids=prompt, params=params, keep_kv=False)

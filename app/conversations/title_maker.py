@@ -118,9 +118,7 @@ class TitleMaker:
             return False
 
     async def _try_now(self, answer_id: str) -> bool:
-        engine = self._host.require()
-        if is_busy(engine):
-            return False
+        self._host.require()
         due = await self._store.due_titles.find(answer_id)
         if due is None:
             return True
@@ -131,7 +129,10 @@ class TitleMaker:
             return True
         if path[1].status not in ("complete", "incomplete") or not path[1].content:
             return True
-        prompt = await self._turns.prompt_of(conversation, path, REQUEST)
+        engine = self._host.known_model(path[1].tokens.model)
+        if engine is None or is_busy(engine):
+            return False
+        prompt = await self._turns.prompt_of(engine, conversation, path, REQUEST)
         answer = await self._ask(engine, due.tenant, prompt + engine.tokenizer.encode(BEGINNING, special=False))
         if answer is None:
             return False

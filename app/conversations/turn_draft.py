@@ -1,13 +1,13 @@
 """A turn between the prompt and its acceptance by the engine and the store."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.records import Conversation, Message, new_id
 from app.domain.response_record import ResponseRecord
 from app.domain.sampling_json import params_to_json
 from app.domain.titles import title_from
-from app.domain.token_history import MessageTokens, pack_ids, tokens_under
+from app.domain.token_history import pack_ids, tokens_under
 from app.domain.tool_use import ToolUse
 from app.prompts.stateless import Remember
 from app.prompts.turn_prompt import Prompt
@@ -78,7 +78,7 @@ class TurnDraft:
             created_at=time.time(),
             run_id=run_id,
             params=params_to_json(params) | {name: value for name, value in chosen.items() if value is not None},
-            tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
+            tokens=replace(self.prompt.tokens, ids=b"", starts_prompt=False),
             tool_use=self.tool_use,
             left_out=self.left_out or None,
             merged=self.merged or None,

@@ -12,7 +12,7 @@ from app.conversations.repeated_requests import RepeatedRequests
 from app.conversations.turn_draft import TurnDraft
 from app.conversations.unstored_turn import Erase, erase_turn
 from app.domain.left_out import LeftOut, beginning_of, wanted_beginning
-from app.domain.records import Conversation, Message, new_id
+from app.domain.records import Conversation, Message, last_model, new_id
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost, kv_identity
 from app.prompts.earlier_prompts import look_back
@@ -81,7 +81,7 @@ class Turns:
             raise
 
     async def _ask(self, conversation_id: str, fields: NewMessage, expected: Versions) -> Run:
-        engine = self._host.require()
+        self._host.require(fields.model)
         await self._runs.settle()
         conversation = await self._store.conversations.get(conversation_id)
         parent_id = conversation.head_id if fields.follows_head else fields.parent_id
@@ -91,6 +91,7 @@ class Turns:
         if fields.follows_head and path and path[-1].role == "user" and path[-1].tokens.prompt_key:
             raise ConflictError("The last question has no answer yet: retry it first", code="question_unanswered")
         _check_parent(path, parent_id, conversation_id)
+        engine, adapter = await self._chosen(fields, path)
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         new = [ChatMessage("user", fields.content)]
@@ -123,8 +124,20 @@ class Turns:
             check_head=fields.follows_head,
             expected=expected,
             left_out=beginning.left_out,
+            adapter=adapter,
         )
         return await self.start(engine, turn, rename=_field_of)
+
+    async def _chosen(self, fields: NewMessage | RetryFields, path: Sequence[Message]) -> tuple[Backend, str]:
+        """Return the model that answers, once its prompts can be made, and its adapter; empty for none.
+
+        A request that names no model continues with that of the last answer of `path`. Raise as `ask`.
+        """
+        name = fields.model or last_model(path)
+        engine = self._host.require(name) if fields.model is not None else self._host.model_of(name)
+        await self._host.prepared(engine, fields.timeout)
+        adapter = self._host.aliases.model(name) if name is not None else ""
+        return engine, adapter if adapter in engine.adapters else ""
 
     async def _refuse_without_head(self, conversation_id: str) -> NoReturn:
         """Refuse a question whose chat, or the end of it, was deleted after the chat was read.
@@ -155,12 +168,13 @@ class Turns:
             raise
 
     async def _retry(self, message: Message, fields: RetryFields, expected: Versions) -> Run:
-        engine = self._host.require()
+        self._host.require(fields.model)
         _check_finished(message)
         path = await self._store.messages.path(message.id if message.role == "user" else message.parent_id)
         if not path or path[-1].role != "user":
             raise InvalidRequestError("There is no question to answer again", param="id")
         conversation = await self._store.conversations.get(message.conversation_id)
+        engine, adapter = await self._chosen(fields, path if message.role == "user" else [*path, message])
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         self._gate.check(engine)
@@ -188,6 +202,7 @@ class Turns:
             expected=expected,
             left_out=beginning.left_out,
             merged=len(merged),
+            adapter=adapter,
         )
         return await self.start(engine, turn, rename=_field_of)
 
@@ -196,13 +211,13 @@ class Turns:
 
         Raise NotFoundError, NotReadyError.
         """
-        engine = self._host.require()
         run = self._runs.get(run_id, self._store.tenant)
         answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
         messages = await self._store.messages.all_of(answer.conversation_id)
         stored = next((message for message in messages if message.id == answer.id), None)
         if stored is None:
             raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
+        engine = self._host.model_of(answer.tokens.model)
         # The parent that the answer had when its run began may have been removed from the conversation.
         answer = replace(answer, parent_id=stored.parent_id)
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
@@ -233,6 +248,7 @@ class Turns:
 
     async def prompt_of(
         self,
+        engine: Backend,
         conversation: Conversation,
         path: Sequence[Message],
         content: str,
@@ -240,29 +256,34 @@ class Turns:
         *,
         thinking: ThinkingMode | None = None,
     ) -> list[int]:
-        """Return the token ids of the prompt that would ask `content` after `path`.
+        """Return the token ids of the prompt that would ask `content` of a model after `path`.
 
         beginning: what the prompt lacks of `path`; None for the same as the prompt before.
 
         Raise as `ask` does.
         """
-        prompts = self._prompts(self._host.require(), conversation, beginning or beginning_of(path))
+        prompts = self._prompts(engine, conversation, beginning or beginning_of(path))
         return (await prompts.prompt(path, [ChatMessage("user", content)], thinking=thinking)).ids
+
+    async def key_of(self, engine: Backend, conversation: Conversation, beginning: LeftOut) -> str:
+        """Return the key of the token ids of a model's prompts in a conversation."""
+        return await self._prompts(engine, conversation, beginning).key()
 
     async def next_prefix_of(
         self,
+        engine: Backend,
         conversation: Conversation,
         path: Sequence[Message],
         tools: Sequence[ChatMessage] = (),
         rules: PrefixRules = AS_SENT,
     ) -> list[int]:
-        """Return the token ids with which the prompt of a turn after `path` begins, whatever its question will be.
+        """Return the token ids with which a model's prompt of a turn after `path` begins, whatever its question is.
 
         tools, rules: as in `PromptMaker`.
 
         Raise as `ask` does.
         """
-        prompts = self._prompts(self._host.require(), conversation, beginning_of(path))
+        prompts = self._prompts(engine, conversation, beginning_of(path))
         prompts = replace(prompts, tools=tools, rules=rules)
         return await prompts.next_prefix(path)
 
@@ -335,7 +356,7 @@ class Turns:
         except BaseException as error:
             abort()
             if isinstance(error, NotFoundError):
-                await erase_turn(self._erase, stream, draft.prompt.ids, self._store.tenant)
+                await erase_turn(self._erase, stream, draft.prompt.ids, self._store.tenant, engine.model_name)
             raise
         opening = opening_event(conversation, draft.question, answer)
         log = RunLog(run_id, answer, opening)

@@ -23,19 +23,21 @@ class TokenTrail:
 
     ids: packed.
     ends: for each answer, the number of tokens whose KV was computed when the answer ended.
+    model: name of the model that computed it; None if unknown.
     """
 
     ids: bytes = b""
     ends: tuple[int, ...] = ()
+    model: str | None = None
 
     def then(self, node: TokenNode) -> "TokenTrail":
         """Return this trail with the tokens of `node` added, or only those if `node` starts a prompt."""
         before = TokenTrail() if node.tokens.starts_prompt else self
-        ids = before.ids + node.tokens.ids
+        ids, model = before.ids + node.tokens.ids, node.tokens.model or before.model
         if node.role != "assistant" or not ids:
-            return TokenTrail(ids, before.ends)
+            return TokenTrail(ids, before.ends, model)
         # The KV of an answer's last token is never computed. Before an answer without tokens, all of the prompt may be.
-        return TokenTrail(ids, (*before.ends, len(ids) // ID_BYTES - bool(node.tokens.ids)))
+        return TokenTrail(ids, (*before.ends, len(ids) // ID_BYTES - bool(node.tokens.ids)), model)
 
 
 def trails_of(nodes: Iterable[TokenNode]) -> list[TokenTrail]:

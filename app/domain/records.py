@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -110,6 +110,16 @@ class Message:
         return (self.tokens, *self.other_tokens)
 
     @property
+    def model(self) -> str | None:
+        """Name of the model or the adapter that wrote this answer; None of any other message, and where none is known.
+
+        A chat continues with the model of its last answer.
+        """
+        if self.role != "assistant":
+            return None
+        return (self.params or {}).get("adapter") or self.tokens.model
+
+    @property
     def is_prompt_alone(self) -> bool:
         """Whether this is the answer, without any text, to a prompt that was only to be computed."""
         return self.params is not None and self.params.get("max_tokens") == 0
@@ -123,3 +133,8 @@ class Message:
         """
         has_ended, is_cut = self.status != "in_progress", self.status != "complete"
         return read_calls(self.content, self.tool_use, has_ended=has_ended, is_cut=is_cut)
+
+
+def last_model(path: Sequence[Message]) -> str | None:
+    """Return the name of the model of a path's last answer with a known one; None if none is known."""
+    return next((model for message in reversed(path) if (model := message.model) is not None), None)

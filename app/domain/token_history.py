@@ -38,11 +38,13 @@ class MessageTokens:
     ids: packed as little-endian uint32.
     prompt_key: key under which the ids are valid; empty if the message was not tokenized on its own.
     starts_prompt: whether the ids are those of the whole prompt.
+    model: name of the model that read or wrote them; None in messages that are older than such names, or without ids.
     """
 
     ids: bytes = b""
     prompt_key: str = ""
     starts_prompt: bool = False
+    model: str | None = None
 
 
 class Tokenized(Protocol):

@@ -8,6 +8,7 @@ While the state is "ok", clients see "recovering" or "degraded" if the engine's 
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Literal
 from app.domain.storage_health import StorageHealth
 from app.host.backend import Backend
 from app.host.model_aliases import ModelAliases
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.errors import NotFoundError, NotReadyError
+from engine.api.stored_tokens import Trail
 from engine.loop.stats import EngineStats
 
 if TYPE_CHECKING:
@@ -179,6 +182,58 @@ class EngineHost:
     def find(self, name: str) -> "ServedModel | None":
         """Return the entry of one of several models, by its name or an alias; None if there is none."""
         return self.models.find(self.aliases.model(name)) if self.models is not None else None
+
+    def model_of(self, name: str | None) -> Backend:
+        """Return the model that a stored answer names, or the default one: no model is named, or this one has gone.
+
+        Raise as `require`.
+        """
+        model = self.find(name) if name is not None else None
+        default = self.require()
+        return default if model is None else model.backend
+
+    @property
+    def all_models(self) -> list[Backend]:
+        """The models, the default one first; none before the start has ended."""
+        if self.models is not None:
+            return [each.backend for each in self.models]
+        return [self.engine] if self.engine is not None else []
+
+    def known_model(self, name: str | None) -> Backend | None:
+        """Return `model_of` if its prompts can be made now; None before its first load, and while nothing is served."""
+        if self.state != "ok" or self.engine is None:
+            return None
+        model = self.find(name) if name is not None else None
+        if model is None:
+            return self.engine
+        return model.backend if model.facts is not None else None
+
+    async def prepared(self, engine: Backend, request_timeout: float | None = None) -> None:
+        """Wait until prompts for a model can be made: one of several has its tokenizer from its first load on.
+
+        request_timeout: seconds; None for no timeout.
+
+        Raise as `ModelTable.ready`.
+        """
+        model = self.models.find(engine.model_name) if self.models is not None else None
+        if self.models is not None and model is not None and model.facts is None:
+            await self.models.ready(model, self.models.patience(request_timeout))
+
+    async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str) -> list[BlockKey]:
+        """Return the keys of the blocks that only these trails of a tenant use, each of its own model.
+
+        A model that is not served has no blocks. Raise NotReadyError without an engine.
+        """
+        if self.engine is None:
+            raise NotReadyError(f"Nothing can be removed before the model is loaded: {self.progress}")
+        if self.models is None:
+            return await self.engine.keys_of_trails(trails, tenant=tenant)
+        keys = list[BlockKey]()
+        for model in self.models:
+            names = {None, model.name} if model is self.models.default else {model.name}
+            own = [each for each in trails if each.model in names]
+            keys += await model.backend.keys_of_trails(own, tenant=tenant) if own else []
+        return keys
 
     def _named(self, default: Backend, name: str) -> Backend:
         model = self.aliases.model(name)

@@ -15,6 +15,7 @@ from app.config.settings import Settings, trial_config
 from app.host.backend import Backend
 from app.host.daemon_thread import in_daemon_thread
 from app.host.engine_host import EngineHost
+from app.host.kv_namespaces import KVNamespaces
 from app.host.model_memory import ModelMemory, memory_on_cpu
 from app.host.models import ModelTable
 from app.host.on_demand import OnDemandModel
@@ -58,6 +59,7 @@ def open_models(settings: Settings, report: Report) -> ModelTable:
     served = served_models(settings)
     secret = load_secret(settings.secret_file)
     salts = TenantSalts(secret, settings.state_dir / "tenants.json")
+    namespaces = KVNamespaces(settings.state_dir / "model-kv.json", salts)
     tiers = None
     with ExitStack() as closing:
         if not settings.no_prefix_cache:
@@ -88,10 +90,11 @@ def open_models(settings: Settings, report: Report) -> ModelTable:
         free=available_memory,
         max_waiting=settings.max_waiting,
         queue_timeout=settings.queue_timeout,
+        on_loaded=lambda name, engine: namespaces.note(name, engine.names.keys),
         on_close=to_close.close,
     )
     for model in table:
-        model.backend = OnDemandModel(table, model, salts)
+        model.backend = OnDemandModel(table, model, salts, namespaces)
         makers[model.name].engines = lambda: table.engines
     return table
 

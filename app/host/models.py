@@ -98,6 +98,7 @@ class ModelTable:
         free: Callable[[], int],
         max_waiting: int,
         queue_timeout: float,
+        on_loaded: Callable[[str, ModelEngine], None] = lambda _name, _engine: None,
         on_close: Callable[[], None] = lambda: None,
         least_seconds: float = LEAST_SECONDS,
     ) -> None:
@@ -108,6 +109,7 @@ class ModelTable:
         free: returns the bytes of available memory. Blocks for a moment.
         max_waiting: most requests that wait for one model.
         queue_timeout: seconds for which a request waits; 0 for no limit.
+        on_loaded: called on another thread with a model's name and its engine, before it serves.
         on_close: called on another thread after all engines have stopped.
         least_seconds: time for which a model stays before it leaves for another one.
         """
@@ -118,6 +120,7 @@ class ModelTable:
         self._free = free
         self._max_waiting = max_waiting
         self._queue_timeout = queue_timeout
+        self._on_loaded = on_loaded
         self._on_close = on_close
         self._least_seconds = least_seconds
         self._turn = asyncio.Lock()
@@ -252,6 +255,7 @@ class ModelTable:
         build = partial(model.build, _report_of(model))
         engine, prompt_identity = await in_daemon_thread(build, f"load-{model.name}")
         await engine.start()
+        await in_daemon_thread(partial(self._on_loaded, model.name, engine), f"note-{model.name}")
         return engine, prompt_identity
 
     def _loaded(self, model: ServedModel, engine: ModelEngine, prompt_identity: str) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from app.host.backend import GenerationStream, PromptFormat, TextTokenizer
+from app.host.kv_namespaces import KVNamespaces
 from app.host.models import ModelTable
 from app.host.served_model import ModelFacts, ServedModel
 from cache_tiers.owners.block_key import BlockKey
@@ -27,11 +28,12 @@ class OnDemandModel:
     same for all models.
     """
 
-    def __init__(self, table: ModelTable, model: ServedModel, salts: TenantSalts) -> None:
-        """Make the engine. salts: of all models."""
+    def __init__(self, table: ModelTable, model: ServedModel, salts: TenantSalts, namespaces: KVNamespaces) -> None:
+        """Make the engine. salts, namespaces: of all models."""
         self._table = table
         self._model = model
         self._salts = salts
+        self._namespaces = namespaces
         self.model_name = model.name
         self.prefixes = OnDemandPrefixes(model)
         # A folder of adapters is refused on a server that has several models.
@@ -136,8 +138,14 @@ class OnDemandModel:
             engine.adopt_deletion(tenant, self._salts.generation(tenant))
 
     async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str) -> list[BlockKey]:
-        """Return the keys of the blocks that only these trails of a tenant use, whether the model is in memory."""
-        return await self.facts.names.keys_of_trails(trails, tenant)
+        """Return the keys of the blocks that only these trails of a tenant use, whether the model is in memory.
+
+        A model that was never loaded has no blocks.
+        """
+        if self._model.facts is not None:
+            return await self._model.facts.names.keys_of_trails(trails, tenant)
+        keys = self._namespaces.keys_of(self.model_name)
+        return await asyncio.to_thread(keys.of_trails, trails, tenant) if keys is not None else []
 
     async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         """Erase blocks from all tiers. Lower tiers are those of all models, so that any model in memory erases them.

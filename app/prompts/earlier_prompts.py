@@ -69,7 +69,8 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
     if ids is None or not path or not _reads_as_stored(tokenizer, path[-1]):
         return Earlier(None, Known(), changed, cut)
     best = Known()
-    for other in before[-MAX_COMPARED:]:
+    of_model = [other for other in before if other.tokens.model in (None, answer.tokens.model)]
+    for other in of_model[-MAX_COMPARED:]:
         known = _compare(ids, tree, other, tokenizer)
         best = known if known.num_computed >= best.num_computed else best
     return Earlier(tuple(ids), best, changed, cut)

@@ -130,7 +130,7 @@ class PromptMaker:
             return await self._rendered(stable, key, thinking)
         # The ids of a question that was answered under another key only are no part of a later prompt.
         is_split = any(tokens_under(message, key) is not None for message in since)
-        tokens = MessageTokens(pack_ids(ids + added if is_split else added), key, starts_prompt=is_split)
+        tokens = self._tokens(ids + added if is_split else added, key, starts_prompt=is_split)
         return Prompt(ids + added, tokens, stable.lines)
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
@@ -155,6 +155,9 @@ class PromptMaker:
         thinking = self.engine.chat_format.thinking
         return thinking is not None and thinking.is_in(unpack_ids(answer.tokens.ids))
 
+    def _tokens(self, ids: Sequence[int], key: str, *, starts_prompt: bool) -> MessageTokens:
+        return MessageTokens(pack_ids(ids), key, starts_prompt, self.engine.model_name)
+
     @property
     def _is_long(self) -> bool:
         return size_of(self.tools) + len(self.system_prompt or "") >= LONG_TEXT
@@ -169,7 +172,7 @@ class PromptMaker:
 
     async def _rendered(self, stable: StableMessages, key: str, thinking: ThinkingMode | None) -> Prompt:
         ids = await chat_ids(self.gate, self.engine, stable.messages, param=self.param, thinking=thinking)
-        return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True), stable.lines)
+        return Prompt(ids, self._tokens(ids, key, starts_prompt=True), stable.lines)
 
 
 def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> list[ChatMessage]:

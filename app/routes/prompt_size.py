@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from app.conversations.fitting import Fitting
 from app.domain.left_out import beginning_of
-from app.domain.records import Conversation
+from app.domain.records import Conversation, last_model
 from app.http.operation import Operation
 from app.schemas.conversations import UnsentMessage
 from app.schemas.response_bodies.prompt_size import PromptSize
@@ -20,7 +20,8 @@ ROOM = 4
 async def measure_prompt(request: Request, fields: UnsentMessage) -> Response:
     """Count the tokens of the prompt that a message would make at the head of a conversation, or of a new one."""
     services = services_of(request)
-    window = services.model.host.require().max_model_len
+    host = services.model.host
+    host.require(fields.model)
     if fields.conversation_id is not None:
         conversation = await services.store.conversations.get(fields.conversation_id)
     else:
@@ -35,7 +36,9 @@ async def measure_prompt(request: Request, fields: UnsentMessage) -> Response:
             updated_at=now,
         )
     path = await services.store.messages.path(conversation.head_id)
-    fitting = Fitting(services.turns, conversation, path, fields.content, beginning_of(path))
+    engine = host.require(fields.model) if fields.model is not None else host.model_of(last_model(path))
+    window = engine.max_model_len
+    fitting = Fitting(services.turns, engine, conversation, path, fields.content, beginning_of(path))
     tokens, left_out = await fitting.tokens(), None
     if tokens is None or tokens >= window:
         left_out = await fitting.fewest_left_out(window - window // ROOM) or await fitting.fewest_left_out(window - 1)
@@ -43,5 +46,5 @@ async def measure_prompt(request: Request, fields: UnsentMessage) -> Response:
 
 
 operations = [
-    Operation("POST", "/api/prompt-size", measure_prompt, needs_model=True, answer=PromptSize),
+    Operation("POST", "/api/prompt-size", measure_prompt, needs_model=True, loads_model=False, answer=PromptSize),
 ]

@@ -45,7 +45,6 @@ class Retrieval(IncludeQuery):
 async def create_response(request: Request, fields: ResponseRequest) -> Response:
     """Generate a response. A stored response can be retrieved, and continued with `previous_response_id`."""
     services = services_of(request)
-    fields = services.responses.of_model(fields)
     tokenizer = services.model.host.require(fields.model).tokenizer
     record, run = await services.responses.create(fields, stop_of(request), ignored_of(request).add)
     if fields.is_stored:
@@ -81,7 +80,7 @@ async def compact_response(request: Request, fields: CompactRequest) -> Response
     )
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
     [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, SpokenParts())], request_id)
-    services.model.next_prefixes.ahead(partial(compaction.next_prefix, summary.text), gate_of(request).tenant)
+    services.model.next_prefixes.ahead(engine, partial(compaction.next_prefix, summary.text), gate_of(request).tenant)
     return JSONResponse(compaction.body(summary))
 
 

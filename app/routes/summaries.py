@@ -53,9 +53,10 @@ class SummaryStream:
 
 async def summarize(request: Request, fields: SummaryWanted) -> Response:
     """Have the model summarize the beginning of a conversation's current path. Nothing is stored."""
-    services = services_of(request)
-    engine = services.model.host.require()
-    asked = await summary_request(engine, services.store, services.turns, request.path_params["id"], fields.left_out)
+    services, conversation_id = services_of(request), request.path_params["id"]
+    engine, asked = await summary_request(
+        services.model.host, services.store, services.turns, conversation_id, fields.left_out
+    )
     request_id: str = request.state.request_id
     asked = replace(asked, request_id=request_id)
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "left_out")

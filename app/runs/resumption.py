@@ -152,17 +152,23 @@ class Resumption:
         await self._resume_found(found)
 
     async def _resume_found(self, found: Sequence[tuple[RunRecord, Run]]) -> None:
-        engine = await self._host.until_ready()
+        await self._host.until_ready()
         if found:
             logger.info("resuming %d answers that the stop of a server interrupted", len(found))
         for _, run in found:
             self._on_resumed(run)
         # At once, because an engine in other processes answers each request only after a moment.
-        await asyncio.gather(*(self._resume_one(engine, record, run) for record, run in found))
+        await asyncio.gather(*(self._resume_one(record, run) for record, run in found))
 
-    async def _resume_one(self, engine: Backend, record: RunRecord, run: Run) -> None:
+    async def _resume_one(self, record: RunRecord, run: Run) -> None:
         try:
+            engine = self._host.model_of(run.answer.tokens.model)
+            await self._host.prepared(engine)
             await self._resume(engine, record, run)
+        except NotReadyError as error:
+            # A server that is stopping leaves the run to the next one. A model that cannot be loaded ends it.
+            if self._host.state == "ok":
+                await self._give_up(run, error.message)
         except Exception:
             logger.exception("%s: could not be resumed", run.id)
             await self._give_up(run, "an unexpected error, which the server's log describes")

@@ -19,7 +19,7 @@ from app.domain.records import Rating
 from app.domain.tags import tag_name
 from app.schemas.examples import CONVERSATION, MESSAGE
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import AnswerParams, ChatParams, UrgencyFields
+from app.schemas.sampling import AnswerParams, ChatParams, ModelName, UrgencyFields
 
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 
@@ -95,6 +95,7 @@ class NewMessage(UrgencyFields):
     left_out: messages at the beginning of the conversation that the model is not to see, from this message on. Message
         number `left_out`, counted from 0, must be a question, if there is one. Defaults to that of the question before.
     summary: a text that stands for them in the prompts.
+    model: the model that answers. Defaults to that of the last answer before the message.
     """
 
     examples = ({"content": "When is high tide?"}, {"content": "And at night?", "parent_id": MESSAGE})
@@ -103,6 +104,7 @@ class NewMessage(UrgencyFields):
     content: Annotated[str, Field(min_length=1)]
     parent_id: str | None = None
     params: ChatParams | None = None
+    model: ModelName | None = None
     left_out: Annotated[int, Field(ge=0)] | None = None
     summary: Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY_LENGTH)] | None = None
 
@@ -117,12 +119,14 @@ class RetryFields(UrgencyFields):
 
     id: id of the new answer, chosen by the client, so that repeating the request does not answer twice.
     merge: answers to the question that the new answer merges.
+    model: the model that answers. Defaults to that of the answer, or of the last answer before the question.
     """
 
     examples = ({}, {"params": {"max_tokens": 2}}, {"merge": ["msg_none", "msg_other"]})
 
     id: MessageId | None = None
     params: AnswerParams | None = None
+    model: ModelName | None = None
     merge: Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)] | None = None
 
 
@@ -172,6 +176,7 @@ class UnsentMessage(RequestModel):
 
     conversation_id: the conversation that the message would be posted to; None for a new one.
     system_prompt: that of a new conversation.
+    model: the model that would answer. Defaults to that of the last answer.
     """
 
     examples = ({"conversation_id": None, "content": "x", "system_prompt": None},)
@@ -179,6 +184,7 @@ class UnsentMessage(RequestModel):
     conversation_id: str | None = None
     content: str
     system_prompt: str | None = None
+    model: ModelName | None = None
 
 
 class SummaryWanted(RequestModel):

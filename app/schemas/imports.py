@@ -22,7 +22,7 @@ from app.schemas.conversations import Tags
 from app.schemas.json_bounds import Bounds
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import ChatParams
+from app.schemas.sampling import ChatParams, ModelName
 from models.chat.call_syntax.registry import named_format
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
@@ -132,6 +132,7 @@ class MessageFields(RequestModel):
     rating: Rating | None = None
     rating_note: Annotated[str, Field(max_length=MAX_RATING_NOTE)] | None = None
     merged: Annotated[int, Field(ge=2, le=MAX_MERGED)] | None = None
+    model: ModelName | None = None
     tool_use: ToolUseFields | None = None
     response: ResponseFields | None = None
     created_at: Time

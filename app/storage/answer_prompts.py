@@ -21,11 +21,11 @@ def prompt_nodes(messages: str) -> str:
     messages: a query for the ids of the answers.
     """
     return f"""
-        SELECT 'prompt_' || message_id AS id, NULL AS parent_id, 'user' AS role, token_ids, '' AS prompt_key,
-          TRUE AS starts_prompt
-        FROM answer_prompt WHERE message_id IN ({messages})
+        SELECT 'prompt_' || message_id AS id, NULL AS parent_id, 'user' AS role, answer_prompt.token_ids,
+          '' AS prompt_key, TRUE AS starts_prompt, model
+        FROM answer_prompt JOIN message ON message.id = message_id WHERE message_id IN ({messages})
         UNION ALL
-        SELECT 'after_' || message.id, 'prompt_' || message.id, message.role, message.token_ids, '', FALSE
+        SELECT 'after_' || message.id, 'prompt_' || message.id, message.role, message.token_ids, '', FALSE, model
         FROM answer_prompt JOIN message ON message.id = message_id WHERE message.id IN ({messages})
     """
 

@@ -35,7 +35,9 @@ class ErasureStore:
 
     async def add(self, tenant: str, trails: Sequence[Trail]) -> None:
         """Have all other servers erase trails of a tenant."""
-        dumped = json.dumps([[pack_ids(each.token_ids).hex(), each.num_shared, list(each.ends)] for each in trails])
+        dumped = json.dumps(
+            [[pack_ids(each.token_ids).hex(), each.num_shared, list(each.ends), each.model] for each in trails]
+        )
         server = self._database.server
 
         def insert(connection: DatabaseConnection) -> None:
@@ -67,6 +69,7 @@ class ErasureStore:
 
 def _erasure_of(row: Row) -> Erasure:
     trails = [
-        Trail(unpack_ids(bytes.fromhex(ids)), num_shared, ends) for ids, num_shared, ends in json.loads(row["trails"])
+        Trail(unpack_ids(bytes.fromhex(ids)), num_shared, ends, model)
+        for ids, num_shared, ends, model in json.loads(row["trails"])
     ]
     return Erasure(row["number"], row["tenant"], trails)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import groupby
 
-from app.domain.token_history import MessageTokens
+from app.domain.token_history import MessageTokens, tokens_under
 from app.storage.connection import Row
 from app.storage.database import Database
 from app.storage.other_tokens import REMOVED_ABOVE
@@ -22,8 +22,9 @@ HEADS_QUERY = f"""
         CASE WHEN path.prompt_key = '' THEN {_KEY} ELSE path.prompt_key END
       FROM path JOIN message ON message.id = path.parent_id WHERE NOT path.starts_prompt)
     SELECT path.conversation_id, system_prompt, depth, message.role, message.token_ids, message.prompt_key,
-      message.starts_prompt, other_tokens.token_ids AS other_ids, other_tokens.starts_prompt AS other_starts,
-      path.prompt_key AS other_key, next_prefix.token_ids AS next_ids
+      message.starts_prompt, message.model, other_tokens.token_ids AS other_ids,
+      other_tokens.starts_prompt AS other_starts, other_tokens.model AS other_model, path.prompt_key AS other_key,
+      next_prefix.token_ids AS next_ids
     FROM path JOIN message USING (id) JOIN conversation ON conversation.id = path.conversation_id
     LEFT JOIN other_tokens ON other_tokens.message_id = path.id AND other_tokens.prompt_key = path.prompt_key
     LEFT JOIN next_prefix ON depth = 0 AND next_prefix.message_id = path.id
@@ -56,6 +57,11 @@ class Head:
     key: str
     path: list[PathTokens]
     next_ids: bytes
+
+    @property
+    def model(self) -> str | None:
+        """Name of the model whose key this is; None if it is unknown."""
+        return next((own.model for each in reversed(self.path) if (own := tokens_under(each, self.key))), None)
 
 
 class HeadStore:
@@ -91,4 +97,5 @@ def _tokens_of(row: Row) -> PathTokens:
     own = tokens_of(row)
     if row["other_ids"] is None:
         return PathTokens(row["role"], (own,))
-    return PathTokens(row["role"], (own, MessageTokens(row["other_ids"], row["other_key"], bool(row["other_starts"]))))
+    other = MessageTokens(row["other_ids"], row["other_key"], bool(row["other_starts"]), row["other_model"])
+    return PathTokens(row["role"], (own, other))

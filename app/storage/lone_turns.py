@@ -80,5 +80,5 @@ def _copy(message: Message, new_parent: NewParent, num_before: int) -> Message:
         parent_id=new_parent.parent_id,
         run_id=None,
         left_out=left_out,
-        tokens=MessageTokens(prompt_key=REMOVED_ABOVE if message.tokens.prompt_key else ""),
+        tokens=MessageTokens(prompt_key=REMOVED_ABOVE if message.tokens.prompt_key else "", model=message.tokens.model),
     )

@@ -7,8 +7,8 @@ from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 
 NEXT_PREFIXES = (
-    "SELECT 'next_' || message_id AS id, message_id AS parent_id, 'assistant' AS role, token_ids, '' AS prompt_key, "
-    "TRUE AS starts_prompt FROM next_prefix"
+    "SELECT 'next_' || message_id AS id, message_id AS parent_id, 'assistant' AS role, next_prefix.token_ids, "
+    "'' AS prompt_key, TRUE AS starts_prompt, model FROM next_prefix JOIN message ON message.id = message_id"
 )
 """The prefixes as nodes of a conversation's tokens. Each is a separate prompt, plus one token."""
 

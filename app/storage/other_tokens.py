@@ -22,23 +22,25 @@ def other_nodes(messages: str) -> str:
     """
     return f"""
         SELECT message.id, message.parent_id, message.role, other_tokens.token_ids, other_tokens.prompt_key,
-          other_tokens.starts_prompt
+          other_tokens.starts_prompt, other_tokens.model
         FROM other_tokens JOIN message ON message.id = message_id WHERE message_id IN ({messages})
     """
 
 
 def keep_tokens(connection: DatabaseConnection, tenant: str, message_id: str, tokens: MessageTokens) -> None:
     """Store the ids of a question under their key, inside the transaction of the caller. Raise LimitReachedError."""
-    given = (tokens.ids, tokens.prompt_key, tokens.starts_prompt, message_id)
+    given = (tokens.ids, tokens.prompt_key, tokens.starts_prompt, tokens.model, message_id)
     if not connection.execute(
-        "UPDATE message SET token_ids = ?, prompt_key = ?, starts_prompt = ? WHERE id = ? AND prompt_key IN ('', ?, ?)",
+        "UPDATE message SET token_ids = ?, prompt_key = ?, starts_prompt = ?, model = ? "
+        "WHERE id = ? AND prompt_key IN ('', ?, ?)",
         (*given, tokens.prompt_key, REMOVED_ABOVE),
     ):
         connection.execute(
             "DELETE FROM other_tokens WHERE message_id = ? AND prompt_key = ?", (message_id, tokens.prompt_key)
         )
         connection.execute(
-            "INSERT INTO other_tokens(token_ids, prompt_key, starts_prompt, message_id) VALUES (?, ?, ?, ?)", given
+            "INSERT INTO other_tokens(token_ids, prompt_key, starts_prompt, model, message_id) VALUES (?, ?, ?, ?, ?)",
+            given,
         )
     check_size(connection, tenant)
 
@@ -52,8 +54,8 @@ def copy_other_tokens(connection: DatabaseConnection, tenant: str, copies: Itera
     """
     dialect = connection.dialect
     connection.execute(
-        "INSERT INTO other_tokens(message_id, prompt_key, starts_prompt, token_ids) "
-        f"SELECT {dialect.json_text(1)}, prompt_key, starts_prompt, token_ids "
+        "INSERT INTO other_tokens(message_id, prompt_key, starts_prompt, model, token_ids) "
+        f"SELECT {dialect.json_text(1)}, prompt_key, starts_prompt, model, token_ids "
         f"FROM {dialect.json_items} CROSS JOIN other_tokens WHERE message_id = {dialect.json_text(0)}",
         (json.dumps(list(copies)),),
     )

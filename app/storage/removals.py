@@ -20,7 +20,7 @@ from app.storage.rows import children_below, node_of, owned_among
 
 BATCH_MESSAGES = 25
 
-NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
+NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt, model"
 CONVERSATION_NODES = f"""
     SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)

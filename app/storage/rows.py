@@ -51,7 +51,7 @@ def _insert(connection: DatabaseConnection, into: str, rows: Sequence[Sequence[A
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
-    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out, summary, "
+    "token_ids, prompt_key, starts_prompt, model, created_at, completed_at, reasoning, tool_use, left_out, summary, "
     "rating, rating_note, merged"
 )
 
@@ -111,6 +111,7 @@ def insert_messages(connection: DatabaseConnection, messages: Sequence[Message])
                 message.tokens.ids,
                 message.tokens.prompt_key,
                 message.tokens.starts_prompt,
+                message.tokens.model,
                 message.created_at,
                 message.completed_at,
                 message.reasoning,
@@ -179,7 +180,7 @@ def node_of(row: Row) -> TokenNode:
 
 def tokens_of(row: Row) -> MessageTokens:
     """Convert the columns of `message` that describe its tokens."""
-    return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]))
+    return MessageTokens(row["token_ids"], row["prompt_key"], bool(row["starts_prompt"]), row["model"])
 
 
 def message_of(row: Row) -> Message:

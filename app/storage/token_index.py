@@ -16,21 +16,26 @@ FOLLOWERS = """
       SELECT id, role, prompt_key FROM message WHERE parent_id = :id
       UNION ALL SELECT message.id, message.role, message.prompt_key FROM below {children}
       WHERE below.role <> 'assistant' OR below.prompt_key <> :key)
-    SELECT message.id, token_ids, message.prompt_key FROM below JOIN message ON message.id = below.id
+    SELECT message.id, token_ids, message.prompt_key, model FROM below JOIN message ON message.id = below.id
     WHERE message.prompt_key = :key AND NOT starts_prompt
     UNION ALL
-    SELECT message_id, token_ids, other_tokens.prompt_key FROM below JOIN other_tokens ON message_id = below.id
+    SELECT message_id, token_ids, other_tokens.prompt_key, model FROM below JOIN other_tokens ON message_id = below.id
     WHERE other_tokens.prompt_key = :key AND NOT starts_prompt
 """
 
 
 @dataclass(frozen=True, slots=True)
 class TokenList:
-    """The token ids of a stored message under one prompt key. `ids` are packed."""
+    """The token ids of a stored message under one prompt key.
+
+    ids: packed.
+    model: as in `MessageTokens`.
+    """
 
     message_id: str
     key: str
     ids: bytes
+    model: str | None
 
 
 class TokenIndex:
@@ -55,8 +60,8 @@ class TokenIndex:
         )
         return await self._database.read_as(
             _list_of,
-            f"SELECT id, prompt_key, token_ids FROM message WHERE {among} AND {with_kv} "
-            "UNION ALL SELECT message_id, other.prompt_key, other.token_ids "
+            f"SELECT id, prompt_key, token_ids, model FROM message WHERE {among} AND {with_kv} "
+            "UNION ALL SELECT message_id, other.prompt_key, other.token_ids, other.model "
             f"FROM (SELECT * FROM other_tokens WHERE {among}) AS other JOIN message ON id = message_id WHERE {with_kv}",
             [*beginnings, tenant] * 2,
         )
@@ -68,4 +73,4 @@ class TokenIndex:
 
 
 def _list_of(row: Row) -> TokenList:
-    return TokenList(row["id"], row["prompt_key"], row["token_ids"])
+    return TokenList(row["id"], row["prompt_key"], row["token_ids"], row["model"])

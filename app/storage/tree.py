@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.records import Conversation, Message, MessageStatus, Role, new_id
+from app.domain.token_history import MessageTokens
 from app.storage.answer_prompts import copy_answer_prompts
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
@@ -242,6 +243,7 @@ def _edited(answer: Message, edited_id: str, content: str) -> Message:
         created_at=now,
         completed_at=now,
         finish_reason=EDITED,
+        tokens=MessageTokens(model=answer.tokens.model),
     )
 
 

@@ -10,8 +10,10 @@ class Trail:
 
     num_shared: leading tokens that another prompt begins with too. Full blocks of these tokens are kept.
     ends: number of tokens computed when each request ended, where it may have left a partly filled block.
+    model: name of the model that computed them; None for the only one.
     """
 
     token_ids: Sequence[int]
     num_shared: int = 0
     ends: Sequence[int] = ()
+    model: str | None = None

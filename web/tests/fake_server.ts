@@ -54,7 +54,7 @@ export class FakeApi extends ApiClient {
   listPages: [offset: number, limit: number][] = [];
 
   override health(): Promise<Health> {
-    return Promise.resolve({ status: this.status, version: "0", model: null, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
+    return Promise.resolve({ status: this.status, version: "0", model: null, models: null, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
   }
 
   override conversation(): Promise<ConversationWithMessages> {
@@ -185,6 +185,7 @@ export function message(changes: Partial<Message> = {}): Message {
     rating: null,
     rating_note: null,
     merged: null,
+    model: null,
     created_at: 1,
     completed_at: null,
     ...changes,

@@ -137,7 +137,7 @@ class ResponsePrompts:
             lacking=lacking,
             stop=stop,
         )
-        tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
+        tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True, model=engine.model_name)
         as_message = partial(offer.as_message, engine.chat_format.tools) if maker.tools else plain_answer
         remember = partial(self._prompts.remember, engine, whole, as_message=as_message)
         return MadePrompt(Prompt(whole.ids, tokens, whole.lines), remember, whole.is_headed)

@@ -111,27 +111,6 @@ class Responses:
         self._erasure = erasure
         self._gate = gate
 
-    def of_model(self, fields: ResponseRequest) -> ResponseRequest:
-        """Return `fields` for their model. One that is not the default one of several keeps no responses.
-
-        Raise NotFoundError for an unknown model, InvalidRequestError for a field that needs a stored response.
-        """
-        default = self._host.require().model_name
-        if self._host.require(fields.model).model_name == default:
-            return fields
-        needs_store = {
-            "store": fields.store,
-            "background": fields.background,
-            "conversation": fields.conversation_id,
-            "previous_response_id": fields.previous_response_id,
-        }
-        for name in (name for name, value in needs_store.items() if value):
-            raise InvalidRequestError(
-                f"{name}: only the default model, {default!r}, keeps responses. Send the whole input, and omit {name}.",
-                param=name,
-            )
-        return fields.model_copy(update={"store": False})
-
     async def create(
         self, fields: ResponseRequest, stop: Callable[[], None] = never_stop, note: Note = unnoted
     ) -> tuple[ResponseRecord, Run]:
@@ -298,7 +277,7 @@ class Responses:
         """
         if response.run is not None:
             return response.run
-        engine, num_bytes = self._host.require(), len(response.answer.tokens.ids)
+        engine, num_bytes = self._host.model_of(response.answer.tokens.model), len(response.answer.tokens.ids)
         if num_bytes < LONG_TEXT:
             return Replay.of(response.answer, engine)
         async with self._gate.long_text(num_bytes):

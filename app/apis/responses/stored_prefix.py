@@ -14,7 +14,7 @@ from typing import Final
 from app.apis.responses.input_items import item_of
 from app.apis.responses.serializer import items_json
 from app.domain.records import Conversation, Message
-from app.domain.token_history import MessageTokens, pack_ids, tokens_under
+from app.domain.token_history import pack_ids, tokens_under
 from app.domain.tool_use import ToolUse, dump_tool_use
 from app.prompts.turn_prompt import Prompt
 from app.storage.store import Store
@@ -50,7 +50,7 @@ class StoredPrefix:
         last = (num_path if is_extended else len(self.path)) - 1
         rest = [replace(each, conversation_id=self.conversation.id) for each in asked[self.places[last] :]]
         rest[0] = replace(rest[0], parent_id=self.path[last].id)
-        added = MessageTokens(pack_ids(prompt.ids)[num_bytes:], prompt.tokens.prompt_key)
+        added = replace(prompt.tokens, ids=pack_ids(prompt.ids)[num_bytes:], starts_prompt=False)
         rest[-1] = replace(rest[-1], tokens=added if is_extended else prompt.tokens)
         return rest
 

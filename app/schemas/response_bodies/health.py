@@ -75,6 +75,7 @@ class ReplicaHealth(TypedDict):
 class Health(TypedDict):
     """The state of the server. Without a key, all fields except `status` are null.
 
+    models: names of the models of a server that has several; null for one.
     reason_code: error code of requests that `reason` refuses, where the page describes it; null otherwise.
     workers: state of the tensor-parallel workers, for administrators.
     replicas: state of the replicas of the engine, for administrators; null if the engine is in the server's process.
@@ -85,6 +86,7 @@ class Health(TypedDict):
     status: Status
     version: str | None
     model: ModelHealth | None
+    models: list[str] | None
     starting: str | None
     reason: str | None
     reason_code: str | None

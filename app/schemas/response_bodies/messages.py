@@ -26,6 +26,7 @@ class Message(TypedDict):
     summary: the text that the model saw in their place.
     rating: a person's opinion of the answer, with the reason in rating_note.
     merged: the number of other answers that this answer merges.
+    model: the model that wrote the answer; null in other messages, and where it is not known.
     sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
     """
 
@@ -48,6 +49,7 @@ class Message(TypedDict):
     rating: Rating | None
     rating_note: str | None
     merged: int | None
+    model: str | None
     sibling_ids: NotRequired[Annotated[list[str] | None, Field(default=None)]]
     sibling_index: NotRequired[Annotated[int | None, Field(default=None)]]
 
@@ -74,4 +76,5 @@ def message_body(message: records.Message) -> Message:
         "rating": message.rating,
         "rating_note": message.rating_note,
         "merged": message.merged,
+        "model": message.model,
     }

@@ -31,6 +31,12 @@ class PromptNames:
         if self._keys is None:
             self._keys = PrefixKeys(facts.namespace, self._salts, facts.public_ids, adapters=facts.adapters)
 
+    @property
+    def keys(self) -> PrefixKeys:
+        """Maker of the block keys. A replica must have served before."""
+        assert self._keys is not None
+        return self._keys
+
     async def of(
         self, token_ids: Sequence[int], tenant: str, adapter: Adapter | None = None, num_prompt: int | None = None
     ) -> list[int]:
@@ -48,8 +54,7 @@ class PromptNames:
 
     async def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Return the keys of the blocks that only these trails of a tenant use. A replica must have served before."""
-        assert self._keys is not None
-        return await asyncio.to_thread(self._keys.of_trails, trails, tenant)
+        return await asyncio.to_thread(self.keys.of_trails, trails, tenant)
 
 
 def _named(keys: Sequence[BlockKey]) -> list[int]:

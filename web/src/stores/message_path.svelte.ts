@@ -197,6 +197,7 @@ export class MessagePath {
       rating: null,
       rating_note: null,
       merged: null,
+      model: null,
       created_at: Date.now() / 1_000,
       completed_at: null,
       sibling_ids: [...(sibling?.sibling_ids ?? []), id],

@@ -1,6 +1,7 @@
 """A server with three models of random weights: swaps, their history, and the APIs that show and change their state."""
 
 import asyncio
+import json
 import os
 import random
 import signal
@@ -18,6 +19,7 @@ from app.config.settings import Settings, load_settings
 from app.host import models as models_module
 from app.host.model_builds import open_models
 from app.host.models import ModelTable
+from app.host.served_model import ServedModel
 from tests.conftest import default_cache_dir
 from tests.integration.api_server import api_client, running_server
 from tests.integration.forked_engines import forked_engines
@@ -106,9 +108,14 @@ async def states(http: aiohttp.ClientSession) -> dict[str, str]:
     return {each["id"]: each["status"]["state"] for each in listed["data"]}
 
 
-async def until_state(table: ModelTable, name: str, state: str) -> None:
+def find(table: ModelTable, name: str) -> ServedModel:
     model = table.find(name)
     assert model is not None
+    return model
+
+
+async def until_state(table: ModelTable, name: str, state: str) -> None:
+    model = find(table, name)
     async with asyncio.timeout(20):
         while model.state != state:
             await model.next_change()
@@ -219,11 +226,73 @@ async def test_killed_process_ends_no_answer_and_comes_back(http: aiohttp.Client
     assert (await states(http))["ant"] == "loaded"
 
 
-async def test_response_of_another_model_is_not_kept(http: aiohttp.ClientSession) -> None:
-    created = await (
-        await http.post("/v1/responses", json={"model": "bee", "input": "Hi", "max_output_tokens": 2})
-    ).json()
-    assert (created["model"], created["store"]) == ("bee", False)
-    refused = await http.post("/v1/responses", json={"model": "bee", "input": "Hi", "store": True})
-    assert refused.status == 400
-    assert (await refused.json())["error"]["param"] == "store"
+async def posted(http: aiohttp.ClientSession, conversation: str, content: str, **fields: Any) -> dict[str, Any]:
+    """Post a message to a chat of the page, and return the answer."""
+    body = {"content": content, "params": {"max_tokens": 8}, **fields}
+    async with http.post(f"/api/conversations/{conversation}/messages", json=body) as response:
+        assert response.status == 200, await response.text()
+        *_, done = (line for line in (await response.text()).splitlines() if line.startswith("data: "))
+        answer: dict[str, Any] = json.loads(done.removeprefix("data: "))["message"]
+        return answer
+
+
+async def test_chat_that_returns_to_a_model_is_warm(http: aiohttp.ClientSession) -> None:
+    chat = (await (await http.post("/api/conversations", json={"system_prompt": SYSTEM})).json())["id"]
+    order, known = ["ant", "bee", "ant", "cat", "bee", "ant"], dict.fromkeys(NAMES, 0)
+    for turn, name in enumerate(order):
+        answer = await posted(http, chat, f"Question {turn}?", model=name)
+        assert answer["model"] == name
+        usage = answer["usage"]
+        assert usage["prompt_tokens_details"]["cached_tokens"] >= known[name]
+        # The KV of an answer's last token is never computed. A process forgets the block that is not full.
+        known[name] = (usage["prompt_tokens"] + usage["completion_tokens"] - 1) // 64 * 64
+    assert all(count >= 128 for count in known.values())
+    # A message that names no model continues with the last one, and another answer with that of the answer.
+    assert (await posted(http, chat, "And now?"))["model"] == "ant"
+    stored = await (await http.get(f"/api/conversations/{chat}")).json()
+    assert [each["model"] for each in stored["messages"]][1::2] == [*order, "ant"]
+    async with http.post(f"/api/messages/{stored['messages'][3]['id']}/retry", json={}) as response:
+        assert '"model":"bee"' in (await response.text()).replace(" ", "")
+
+
+async def test_models_are_listed_with_the_cost_of_a_chat(http: aiohttp.ClientSession, table: ModelTable) -> None:
+    for name in NAMES:
+        await table.ready(find(table, name))
+    chat = (await (await http.post("/api/conversations", json={"system_prompt": SYSTEM})).json())["id"]
+    await posted(http, chat, "Hi", model="bee")
+    listed = (await (await http.get("/api/models", params={"conversation_id": chat})).json())["data"]
+    by_name = {each["name"]: each for each in listed}
+    assert [(each["name"], each["default"]) for each in listed] == [("ant", True), ("bee", False), ("cat", False)]
+    assert (by_name["bee"]["state"], by_name["ant"]["state"]) == ("loaded", "unloaded")
+    assert by_name["bee"]["memory"] > 0
+    # The other models have not read the chat.
+    assert by_name["bee"]["computed"] < 32 < 128 < by_name["ant"]["computed"] == by_name["ant"]["tokens"]
+    missing = await http.get("/api/models", params={"conversation_id": "conv_none"})
+    assert missing.status == 404
+
+
+async def test_load_is_streamed_to_the_page(http: aiohttp.ClientSession, table: ModelTable) -> None:
+    await table.ready(table.default)
+    async with http.post("/api/models/load", json={"model": "cat"}) as response:
+        lines = (await response.text()).splitlines()
+    kinds = [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
+    assert kinds[0] == "loading"
+    assert kinds[-1] == "loaded"
+    assert (await states(http))["cat"] == "loaded"
+
+
+async def test_response_of_any_model_is_continued(http: aiohttp.ClientSession) -> None:
+    fields = {"instructions": SYSTEM, "max_output_tokens": 8}
+    first = await (await http.post("/v1/responses", json={"model": "bee", "input": "Hi", **fields})).json()
+    assert (first["model"], first["store"]) == ("bee", True)
+    body = {"model": "bee", "input": "And?", "previous_response_id": first["id"], **fields}
+    second = await (await http.post("/v1/responses", json=body)).json()
+    known = first["usage"]["total_tokens"] - 1
+    assert second["usage"]["input_tokens_details"]["cached_tokens"] >= known // 64 * 64 > 0
+    # Another model reads the conversation, and the way back is warm.
+    body = {"model": "cat", "input": "And?", "previous_response_id": second["id"], **fields}
+    third = await (await http.post("/v1/responses", json=body)).json()
+    body = {"model": "bee", "input": "And?", "previous_response_id": third["id"], **fields}
+    fourth = await (await http.post("/v1/responses", json=body)).json()
+    known = second["usage"]["total_tokens"] - 1
+    assert fourth["usage"]["input_tokens_details"]["cached_tokens"] >= known // 64 * 64

@@ -92,6 +92,7 @@ READING: Final = (
     Row(("POST", "/api/export"), {"conversation_ids": "{some}"}),
     Row(("POST", "/api/places"), {"conversation_ids": "{few}"}),
     Row(("POST", "/api/prompt-size"), {"conversation_id": "{long}", "content": "x", "system_prompt": None}),
+    Row(("GET", "/api/models?conversation_id={long}")),
     Row(("GET", "/api/account/usage")),
     Row(("GET", "/v1/conversations/{long}/items")),
     Row(("GET", "/v1/conversations/{long}/items?order=asc&after={early}")),
@@ -249,6 +250,7 @@ WITHOUT_ROW: Final[dict[str, set[Call]]] = {
     },
     "belongs to the model": {
         ("POST", "/models/load"),
+        ("POST", "/api/models/load"),
         ("POST", "/models/unload"),
         ("GET", "/v1/models"),
         ("GET", "/v1/models/{name:path}"),

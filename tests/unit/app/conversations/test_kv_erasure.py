@@ -63,7 +63,7 @@ async def test_kv_of_single_conversation_is_erased_completely(services: Services
     [first, second] = [request.prompt for request in engine.requests]
     [trail] = await erased(services, engine, conversation)
     answered = len(first) + len(engine.requests[0].produced) - 1
-    assert trail == Trail(ids, 0, (answered, len(ids) - 1))
+    assert trail == Trail(ids, 0, (answered, len(ids) - 1), engine.model_name)
     assert ids[: len(second)] == list(second)
 
 

@@ -6,10 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from app.host.kv_namespaces import KVNamespaces
 from app.host.model_memory import PROCESS_BYTES, ModelMemory
 from app.host.models import ModelTable
 from app.host.on_demand import OnDemandModel
 from app.host.served_model import Report, ServedModel
+from cache_tiers.owners.block_key import BlockKey
+from engine.api.stored_tokens import Trail
 from engine.fleet.routing.prompt_names import PromptNames
 from engine.intake.prefix_keys import TenantSalts
 from engine.testing.replay_engine import ReplayEngine
@@ -27,8 +30,11 @@ class LoadedModel(ReplayEngine):
         self.model_name = name
         self.kv_fingerprint = f"kv-{name}"
         self.config = self.config.with_fields(name=name, path=Path(name))
-        self.names = cast("PromptNames", SimpleNamespace())
+        self.names = cast("PromptNames", SimpleNamespace(keys_of_trails=self._keys))
         self.is_stopped = False
+
+    async def _keys(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
+        return await self.keys_of_trails(trails, tenant=tenant)
 
     async def until_idle(self) -> None:
         """Wait until all answers have ended."""
@@ -70,7 +76,7 @@ class Models:
         chosen: dict[str, Any] = {"most": 2, "max_waiting": 64, "queue_timeout": 0.0, "least_seconds": 0.0} | plan
         self.table = ModelTable(models, free=self._now_free, **chosen)
         for model in models:
-            model.backend = OnDemandModel(self.table, model, self._salts)
+            model.backend = OnDemandModel(self.table, model, self._salts, KVNamespaces(Path("none"), self._salts))
 
     def _now_free(self) -> int:
         return self.free - sum(each.nbytes for each in self.loads if not each.is_stopped)

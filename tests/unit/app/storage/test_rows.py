@@ -56,7 +56,7 @@ async def test_every_field_of_a_message_is_stored(store: Store) -> None:
         run_id=new_id("run"),
         params={"temperature": 0.5},
         reasoning="Hm.",
-        tokens=MessageTokens(pack_ids([7, 8]), "key", starts_prompt=True),
+        tokens=MessageTokens(pack_ids([7, 8]), "key", starts_prompt=True, model="ant"),
         tool_use=MayCall("hermes", parallel=True),
         left_out=2,
         summary="They spoke of tides.",

@@ -9,6 +9,7 @@ import { conversation, FakeApi } from "../../fake_server";
 const HEALTH: Health = {
   status: "ok",
   version: "0",
+  models: null,
   model: {
     name: "smollm2",
     dtype: "bfloat16",

@@ -9,7 +9,7 @@ from typing import Final
 
 from app.conversations.chat_prefixes import computed_prefix
 from app.domain.token_history import MessageTokens
-from app.storage.heads import Head
+from app.storage.heads import Head, PathTokens
 from engine.text.detokenizer import Detokenizer
 from models.chat.format import ChatFormat, Message, unused_character
 from models.chat.tool_calls import ToolCall
@@ -72,7 +72,7 @@ def decoded(ids: Sequence[int]) -> None:
 
 
 def unanswered(size: int) -> Head:
-    return Head(None, [MessageTokens()] * size, b"")
+    return Head(None, "", [PathTokens("user", (MessageTokens(),))] * size, b"")
 
 
 ROWS: Final = (

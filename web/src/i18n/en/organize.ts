@@ -30,14 +30,14 @@ export const texts = {
     rename: "Rename",
     pin: "Pin",
     unpin: "Unpin",
-    /** Whether the disk keeps the KV of a pinned chat. */
+    /** Whether the disk keeps the cache of a pinned chat. */
     kept: {
-      all: (size: string) => `KV kept: ${size}`,
-      full: (size: string) => `KV kept up to here: ${size}. The space reserved for you is full.`,
-      begun: (size: string) => `KV kept up to here: ${size}. The rest follows with the next answer.`,
-      unreserved: "KV not kept: no space is reserved for you.",
-      later: "The KV is kept from the next answer on.",
-      away: "KV not kept: the disk is not available.",
+      all: (size: string) => `Cache kept on the disk: ${size}`,
+      full: (size: string) => `Cache kept in part: ${size}. The space reserved for you is full.`,
+      begun: (size: string) => `Cache kept in part: ${size}. The rest follows with the next answer.`,
+      unreserved: "The cache may be dropped: no space is reserved for you.",
+      later: "The cache is kept from the next answer on.",
+      away: "The cache may be dropped: the disk is not available.",
     },
     archive: "Archive",
     unarchive: "Unarchive",

@@ -53,11 +53,11 @@ it("finds a text in the open chat, with the keys for that", () => {
   expect([find.shown, item.keys]).toEqual([true, ["Ctrl", "F"]]);
 });
 
-it("says under the pin of a pinned chat whether its KV is kept", async () => {
+it("says under the pin of a pinned chat whether its cache is kept", async () => {
   const promised = { tokens: 0, declined: 0, bytes: 0, reason: "no_reservation" } as const;
   vi.spyOn(api, "promise").mockResolvedValue(promised);
   const noted = (pinned: boolean) => itemsWith("sea", undefined, pinned).filter(({ note }) => note);
   expect(noted(false)).toEqual([]);
   const [unpin] = noted(true);
-  expect([unpin!.label, await unpin!.note!()]).toEqual(["Unpin", "KV not kept: no space is reserved for you."]);
+  expect([unpin!.label, await unpin!.note!()]).toEqual(["Unpin", "The cache may be dropped: no space is reserved for you."]);
 });

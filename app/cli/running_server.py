@@ -23,4 +23,4 @@ def run_with_server(work: Coroutine[Any, Any, None]) -> int:
 
 def print_no_server(error: NoServerError) -> None:
     """Print that no server answers, and how to start one."""
-    print(f"ebb: {error.message}\nStart one in another terminal: ebb serve", file=sys.stderr)
+    print(f"ebb: {error.message}\nStart a server in another terminal: ebb serve", file=sys.stderr)

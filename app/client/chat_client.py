@@ -71,9 +71,11 @@ class ChatClient:
 
     @contextmanager
     def _unbroken(self) -> Iterator[None]:
-        """Raise NoServerError if the connection breaks within the block."""
+        """Raise NoServerError if there is no connection, or if it breaks within the block."""
         try:
             yield
+        except aiohttp.ClientConnectorError as error:
+            raise NoServerError(f"no server answers at {self.url} ({error})") from error
         except (aiohttp.ClientError, TimeoutError) as error:
             raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 

@@ -224,7 +224,7 @@ async def test_unreachable_server_prints_how_to_start_one() -> None:
     terminal = Terminal("--port", "9")
     try:
         await terminal.shows("ebb: no server answers at http://127.0.0.1:9")
-        await terminal.shows("Start one in another terminal: ebb serve")
+        await terminal.shows("Start a server in another terminal: ebb serve")
         assert await terminal.ends() == 1
     finally:
         terminal.close()

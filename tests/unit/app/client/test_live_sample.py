@@ -3,10 +3,11 @@
 import json
 import time
 
+import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from app.client.chat_client import ChatClient
+from app.client.chat_client import ChatClient, NoServerError
 
 
 async def test_kept_samples_are_skipped() -> None:
@@ -22,3 +23,9 @@ async def test_kept_samples_are_skipped() -> None:
     async with TestServer(app) as server, ChatClient(str(server.make_url("/"))) as client:
         asked_at = time.time()
         assert (await client.live_sample())["at"] >= asked_at
+
+
+async def test_server_that_is_not_there_is_no_broken_connection() -> None:
+    async with ChatClient("http://127.0.0.1:9") as client:
+        with pytest.raises(NoServerError, match="no server answers at http"):
+            await client.live_sample()

@@ -13,6 +13,7 @@ from engine.llm import LLM
 from models.errors import TextTooLongError
 from models.tokenizers import slices
 from models.tokenizers.tokenizer import Tokenizer
+from tests.sizes import MANY_PROCESSES
 
 
 def test_default_tokenizer_slices_long_texts_exactly(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +42,7 @@ def test_refused_text_is_encoded_no_further_than_its_window(model_path: Path, mo
     assert tokenizer.longest_text < 50_000 + 4 * 880_000
 
 
+@MANY_PROCESSES
 def test_long_window_model_answers(model_path: Path, tmp_path: Path) -> None:
     folder = write_long_window_model(model_path, tmp_path / "long")
     config = EngineConfig(

@@ -20,6 +20,7 @@ from tests.harness_bodies import HARNESSES, HEADER, claude_code, opencode
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.responses_rig import prompt
+from tests.sizes import Size
 
 Api = RunningServer[ReplayEngine]
 
@@ -58,9 +59,9 @@ async def turns_of_claude_code(url: str, num_turns: int) -> list[Any]:
     return usages
 
 
-async def test_ten_turns_with_changing_hash_reuse_all_full_blocks(shallow_model: Path, tmp_path: Path) -> None:
+async def test_turns_with_changing_hash_reuse_all_full_blocks(shallow_model: Path, tmp_path: Path, size: Size) -> None:
     async with real_server(shallow_model, tmp_path) as url:
-        usages = await turns_of_claude_code(url, 10)
+        usages = await turns_of_claude_code(url, size.pick(small=4, full=10))
     known = 0
     for usage in usages:
         assert usage.to_dict()["kv"]["volatile_lines"] == REMOVED

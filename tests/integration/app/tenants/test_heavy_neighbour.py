@@ -29,6 +29,7 @@ from tests.sizes import TOOL
 from tests.thread_times import NEW, Times, most_waited, some_times, thread_times
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = TOOL
 
 MOST_HELD: Final = 0.25
 """Seconds that a request of others may take longer than at rest."""
@@ -251,13 +252,6 @@ async def check(site: Site, makers: Mapping[str, Maker]) -> None:
     pytest.fail(f"each of {TRIES} attacks took too long: {found}")
 
 
-async def test_heaviest_requests_delay_no_other_and_end(site: Site) -> None:
-    heaviest = ("many items", "a regex of many parts", "a file of a long chat", "tools")
-    makers = {**PROMPTS, **HISTORIES, **FORMS, **FILES}
-    await check(site, {name: makers[name] for name in heaviest})
-
-
-@TOOL
 @pytest.mark.parametrize("makers", KINDS.values(), ids=KINDS)
 async def test_heavy_requests_of_a_kind_delay_no_other(site: Site, makers: Mapping[str, Maker]) -> None:
     await check(site, makers)

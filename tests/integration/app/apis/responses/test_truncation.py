@@ -17,6 +17,7 @@ from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
 from tests.integration.responses_rig import Api, prompt
+from tests.sizes import MANY_PROCESSES
 
 SENTENCE = "Rivers carry water from the hills to the sea, and the sea gives it back as rain."
 CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens": 8, "truncation": "auto"}
@@ -24,7 +25,7 @@ CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens
 
 @row("openai", "responses.create(truncation='auto')", "a prompt that is too long lacks the first messages; the next "
      "turns lack the same ones, so all before them is cached, also with `store=False`")  # fmt: skip
-@pytest.mark.parametrize("is_stored", [True, False])
+@pytest.mark.parametrize("is_stored", [True, pytest.param(False, marks=MANY_PROCESSES)])
 async def test_later_turns_drop_the_same_messages(shallow_model: Path, tmp_path: Path, is_stored: bool) -> None:
     config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off").with_fields(max_model_len=384)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)

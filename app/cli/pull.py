@@ -12,7 +12,8 @@ from app.host.suitable_model import suitable
 from engine.api.errors import EbbError
 from engine.device.choice import choose_device
 from models.download.catalogue import CATALOGUE
-from models.download.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
+from models.download.resolve import at_hub, fetched, resolve_model
+from models.download.wheel_source import WHEELS
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
 def catalogue_text() -> str:
     """Return the catalogue as a table."""
     rows = [
-        (DEFAULT_MODEL, "", "a first try; small, and served by default"),
+        *((wheel.name, "", wheel.good_for) for wheel in WHEELS.values()),
         *((model.name, model.hub_id, model.good_for) for model in CATALOGUE),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]

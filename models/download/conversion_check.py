@@ -6,12 +6,14 @@ import torch
 
 from models.chat.format import ChatFormat, Message
 from models.decoder.model import DecoderForCausalLM
-from models.download.default_model import KnownAnswers
+from models.download.wheel_source import KnownAnswers
+from models.encoder.loading import load_encoder
 from models.errors import ConversionError, ModelError
 from models.interface.causal_lm import CausalLM
 from models.interface.dense_context import DenseContext
 from models.registry import load_model
 from models.tokenizers.text_tokenizer import load_tokenizer
+from models.weights.folder import ModelFolder
 
 SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
 
@@ -55,6 +57,19 @@ def check_conversion(folder: Path, known: KnownAnswers | None) -> None:
         mean >= known.least_log_probability,  # False for NaN too
         f"the model finds {known.answer!r} unlikely (mean log-probability {mean:.2f})",
     )
+
+
+def check_encoder(folder: Path) -> None:
+    """Load everything in the folder of an encoder. Raise ConversionError unless its hidden states are finite."""
+    try:
+        ids = load_tokenizer(folder).encode_prompt(SAMPLE)
+        encoder = load_encoder(ModelFolder(folder), torch.float32, torch.device("cpu"))
+    except ModelError as error:
+        raise ConversionError(f"the model does not load: {error}") from error
+    kinds = torch.zeros(len(ids), dtype=torch.int64)
+    with torch.inference_mode():
+        hidden = encoder.forward(torch.tensor(ids), kinds, [len(ids)])
+    _require(bool(hidden.isfinite().all()), "the model computes hidden states that are not finite")
 
 
 def _log_probabilities(model: CausalLM, ids: list[int]) -> torch.Tensor:

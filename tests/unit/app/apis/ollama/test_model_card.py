@@ -83,6 +83,26 @@ def test_full_card_has_window_defaults_and_capabilities(folder: Path) -> None:
     assert "thinking" in card_of(engine).in_full["capabilities"]
 
 
+@pytest.mark.parametrize(
+    ("config", "pooling", "capabilities"),
+    [
+        ({}, True, ["completion", "tools", "embedding"]),
+        ({"architectures": ["LlamaForSequenceClassification"]}, False, []),
+        ({"model_type": "bert", "architectures": ["BertModel"]}, False, ["embedding"]),
+        ({"model_type": "bert", "architectures": ["BertForSequenceClassification"]}, False, []),
+    ],
+)
+def test_card_says_who_answers_and_who_embeds(
+    folder: Path, config: dict[str, Any], pooling: bool, capabilities: list[str]
+) -> None:
+    whole = json.loads((folder / "config.json").read_text()) | config
+    (folder / "config.json").write_text(json.dumps(whole))
+    if pooling:
+        (folder / "1_Pooling").mkdir()
+        (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_lasttoken": true}')
+    assert card_of(engine_of(folder)).in_full["capabilities"] == capabilities
+
+
 def test_folder_that_is_gone_leaves_the_card_without_sizes(tmp_path: Path) -> None:
     entry = card_of(engine_of(tmp_path / "gone")).on_disk
     assert (entry["size"], entry["details"]["family"]) == (0, "unknown")

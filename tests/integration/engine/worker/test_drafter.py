@@ -69,6 +69,20 @@ def test_tokens_between_drafts_are_read_together(driver: WorkerDriver) -> None:
     assert stream.draft(2).rows == 1 + 1 + 5 + 1
 
 
+def test_wrong_guesses_are_read_over(model: Path, tmp_path: Path) -> None:
+    other = make_tiny_model(tmp_path / "other", seed=4)
+    driver = WorkerDriver(model, config=engine_config(model).with_fields(draft_model=other))
+    stream = Stream(driver, "r", PROMPT)
+    stream.draft(4)
+    num_right = len(stream.tokens) - 102
+    assert num_right < 3
+    for _ in range(5):
+        step = driver.plan({"r": 1}, cached={"r": len(stream.tokens) - 1})
+        stream.tokens += driver.run(step).sampled_token_ids["r"]
+    num_unread = len(stream.tokens) - 101 - num_right
+    assert stream.draft(1).rows == num_unread == 6
+
+
 def test_shared_prefix_is_not_read_again(driver: WorkerDriver) -> None:
     first = Stream(driver, "a", PROMPT)
     first.draft(2)
@@ -80,11 +94,12 @@ def test_shared_prefix_is_not_read_again(driver: WorkerDriver) -> None:
     assert Stream(driver, "c", OTHER).draft(2).rows == 101 + 1
 
 
-def test_other_text_in_the_blocks_is_read(driver: WorkerDriver) -> None:
-    for name, prompt in (("a", PROMPT), ("b", OTHER), ("c", PROMPT)):
+@pytest.mark.parametrize("between", [100, 5])
+def test_other_text_in_the_blocks_is_read(between: int, driver: WorkerDriver) -> None:
+    for name, prompt in (("a", PROMPT), ("b", OTHER[:between]), ("c", PROMPT)):
         stream = Stream(driver, name, prompt)
-        assert stream.draft(3).rows == 101 + 2
-        assert len(stream.tokens) == 105
+        assert stream.draft(3).rows == len(prompt) + 1 + 2
+        assert len(stream.tokens) == len(prompt) + 5
         stream.drop()
 
 

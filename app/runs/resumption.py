@@ -154,7 +154,7 @@ class Resumption:
     async def _resume_found(self, found: Sequence[tuple[RunRecord, Run]]) -> None:
         await self._host.until_ready()
         if found:
-            logger.info("resuming %d answers that the stop of a server interrupted", len(found))
+            logger.info("resuming answers that the stop of a server interrupted: %d", len(found))
         for _, run in found:
             self._on_resumed(run)
         # At once, because an engine in other processes answers each request only after a moment.

@@ -100,7 +100,7 @@ async def test_thoughts_end_at_their_budget_after_kill_9(thinker: Path, tmp_path
         await server.restart_after_kill()
         async with client_of(server) as client:
             await hear(client, cut)
-        assert "resuming 1 answers" in server.log.read_text()
+        assert "resuming answers that the stop of a server interrupted: 1" in server.log.read_text()
     assert free.text == ""
     assert free.thoughts.startswith(whole.thoughts)
     assert len(free.thoughts) > len(whole.thoughts)

@@ -17,6 +17,7 @@ import { FindInChat } from "./stores/find.svelte";
 import { Hit } from "./stores/hit.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
+import { Models } from "./stores/models.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Organizer } from "./stores/organizer.svelte";
 import { Presets } from "./stores/presets.svelte";
@@ -48,6 +49,7 @@ export interface Ebb {
   find: FindInChat;
   hit: Hit;
   layout: Layout;
+  models: Models;
   notices: Notices;
   organizer: Organizer;
   presets: Presets;
@@ -80,7 +82,13 @@ export function createEbb(): Ebb {
     if (how === "seen") activity.list([conversation]);
     if (how === "created") router.go(conversation.id);
     if (how !== "seen") tabs.broadcast("changed");
+  }, {
+    get name() {
+      return models.name;
+    },
+    prepare: (name, signal, onstep) => models.prepare(name, signal, onstep),
   });
+  const models: Models = new Models(api, health, chat);
   const discardQuestion = (id: string) => {
     if (!conversations.awaitsQuestion(id) || (chat.id === id && chat.messages.length > 0)) return;
     // The chat is left first: text that is typed from now on must not be lost with it.
@@ -106,11 +114,12 @@ export function createEbb(): Ebb {
     search: new Search(api),
     chat,
     chatTiers,
-    contextUse: new ContextUse(chat, health),
+    contextUse: new ContextUse(chat, models),
     drafts,
     find: new FindInChat(api),
     hit: new Hit(),
     layout: new Layout(chat),
+    models,
     notices: new Notices(),
     organizer,
     presets: new Presets(api, chat, organizer),

@@ -50,11 +50,13 @@ export class FakeApi extends ApiClient {
   /** The chats and the folders that the server has. */
   chats: Conversation[] = [];
   storedFolders: Folder[] = [];
+  /** Names of the models; null for one. */
+  modelNames: string[] | null = null;
   /** Places of the pages that were read. */
   listPages: [offset: number, limit: number][] = [];
 
   override health(): Promise<Health> {
-    return Promise.resolve({ status: this.status, version: "0", model: null, models: null, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
+    return Promise.resolve({ status: this.status, version: "0", model: null, models: this.modelNames, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
   }
 
   override conversation(): Promise<ConversationWithMessages> {

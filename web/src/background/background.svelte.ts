@@ -4,6 +4,7 @@ import type { Chat } from "../stores/chat.svelte";
 import type { ContextUse } from "../stores/context_use.svelte";
 import type { Conversations } from "../stores/conversations.svelte";
 import type { Drafts } from "../stores/drafts.svelte";
+import type { Models } from "../stores/models.svelte";
 import type { Router } from "../stores/router.svelte";
 import type { ChangeFollower } from "../stores/change_follower.svelte";
 import type { Session } from "../stores/session.svelte";
@@ -19,6 +20,7 @@ interface Started {
   contextUse: ContextUse;
   conversations: Conversations;
   drafts: Drafts;
+  models: Models;
   router: Router;
   session: Session;
 }
@@ -26,7 +28,7 @@ interface Started {
 /** Start everything that happens in the background of the page. Return the function that stops this. */
 export function start(ebb: Started & Offering): () => void {
   ebb.changes.onAnswer = (id) => void notify(ebb.conversations, id).catch(() => undefined);
-  const size = new DraftSize(ebb.api, ebb.chat, ebb.drafts, ebb.contextUse);
+  const size = new DraftSize(ebb.api, ebb.chat, ebb.drafts, ebb.contextUse, ebb.models);
   const register = offlineWorker();
   return $effect.root(() => {
     $effect(() => size.start());

@@ -5,6 +5,7 @@ import { joinContent } from "../services/chat/attachments";
 import type { Chat } from "../stores/chat.svelte";
 import type { ContextUse } from "../stores/context_use.svelte";
 import type { Drafts } from "../stores/drafts.svelte";
+import type { Models } from "../stores/models.svelte";
 
 const PAUSE_MS = 500;
 /** A long message is counted less often, as each count uploads it. */
@@ -22,6 +23,7 @@ export class DraftSize {
     private readonly chat: Pick<Chat, "id" | "busy" | "ready" | "messages" | "settings">,
     private readonly drafts: Pick<Drafts, "text" | "files">,
     private readonly use: Pick<ContextUse, "measured">,
+    private readonly models: Pick<Models, "name">,
   ) {}
 
   /** Count the draft after each pause. Return the function that stops this. */
@@ -31,7 +33,7 @@ export class DraftSize {
         const { chat, drafts } = this;
         const content = joinContent(drafts.text.trim(), drafts.files);
         const wanted = chat.ready && !chat.busy && content !== "";
-        void [chat.id, chat.messages.at(-1)?.id, chat.settings];
+        void [chat.id, chat.messages.at(-1)?.id, chat.settings, this.models.name];
         untrack(() => this.plan(wanted ? content : null));
         return () => clearTimeout(this.timer);
       });
@@ -51,7 +53,7 @@ export class DraftSize {
   /** Count the prompt that `content` would make. A failed count leaves the former one. */
   private async measure(content: string): Promise<void> {
     const { signal } = (this.measuring = new AbortController());
-    const measured = await this.api.promptSize(this.chat.id, content, this.chat.settings?.system_prompt ?? null, signal);
+    const measured = await this.api.promptSize(this.chat.id, content, this.chat.settings?.system_prompt ?? null, this.models.name, signal);
     if (!signal.aborted) this.use.measured = measured;
   }
 }

@@ -5,7 +5,7 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatSettings, Conversation, Rating, Retry } from "../services/api/types";
+import type { ChatSettings, Conversation, ModelProgress, Rating, Retry } from "../services/api/types";
 import { newMessageId } from "../services/chat/ids";
 import { ChatPages } from "./chat_pages.svelte";
 import type { HealthStore } from "./health.svelte";
@@ -16,7 +16,7 @@ import type { Router } from "./router.svelte";
 
 /**
  * State of the open conversation:
- * idle -> waiting (the server is not ready) -> sending -> answering -> idle; loading while the conversation opens.
+ * idle -> waiting (the server or its model is not ready) -> sending -> answering -> idle; loading while the conversation opens.
  */
 export type Phase = "idle" | "loading" | "waiting" | "sending" | "answering";
 
@@ -36,6 +36,15 @@ export interface Beginning {
   summary: string | null;
 }
 
+/** The model that answers next. name: null on a server with one model, which is always ready. */
+export interface ChosenModel {
+  readonly name: string | null;
+  /** Wait until a model is in memory. Rejects with the reason why it cannot be loaded, and after `signal`. */
+  prepare(name: string, signal: AbortSignal, onstep: (progress: ModelProgress) => void): Promise<void>;
+}
+
+const ONLY_MODEL: ChosenModel = { name: null, prepare: () => Promise.resolve() };
+
 /** Most answers that the server merges. */
 export const MAX_MERGED = 8;
 
@@ -53,6 +62,8 @@ export class Chat {
   /** Whether the chat is in no list and is deleted a day after its last message. */
   temporary = $state(false);
   phase = $state<Phase>("idle");
+  /** The step of the load that a message waits for; null without one. */
+  loading = $state.raw<ModelProgress | null>(null);
   /** Whether the running answer's connection broke and is being opened again. */
   lost = $state(false);
   /** Reason why the conversation could not be opened. */
@@ -85,6 +96,7 @@ export class Chat {
     private readonly health: HealthStore,
     /** Called with the server's state of the open conversation, and whether it was created or changed here. */
     private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,
+    private readonly model: ChosenModel = ONLY_MODEL,
   ) {
     this.ratings = new Ratings(api);
     this.pages = new ChatPages(api, this.path, this.ratings, this);
@@ -264,7 +276,7 @@ export class Chat {
     if (this.busy) return;
     const before = this.path.cutBefore(answer);
     const next = this.path.add("assistant", "", this.id, answer);
-    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(answer.id, next.id, signal, wanted));
+    await this.runOrRestore(before, next, (signal, model) => this.api.retryMessage(answer.id, next.id, signal, { ...model, ...wanted }));
   }
 
   /** Store `content` as an edited version of an answer, and show it. Rejects like the API. */
@@ -293,7 +305,7 @@ export class Chat {
     if (this.busy) return;
     const before = [...this.messages];
     const next = this.path.add("assistant", "", this.id);
-    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(question.id, next.id, signal));
+    await this.runOrRestore(before, next, (signal, model) => this.api.retryMessage(question.id, next.id, signal, model));
   }
 
   /** Continue an incomplete answer. Rejects if the run does not start; the answer is then unchanged. */
@@ -345,6 +357,7 @@ export class Chat {
     this.runId = null;
     this.stopRequested = false;
     this.lost = false;
+    this.loading = null;
     return this.following.signal;
   }
 
@@ -404,10 +417,10 @@ export class Chat {
     const signal = this.leave();
     let chatId = this.id;
     try {
-      await this.run(answer, signal, async () => {
+      await this.run(answer, signal, async (model) => {
         await before;
         chatId ??= await this.create(question, signal, onCreated);
-        const given = { id, content, ...(branches && { parent_id }), ...(left_out !== null && { left_out }), ...(summary !== null && { summary }) };
+        const given = { ...model, id, content, ...(branches && { parent_id }), ...(left_out !== null && { left_out }), ...(summary !== null && { summary }) };
         return this.api.sendMessage(chatId, given, new AbortController().signal);
       });
       // The person left while the question was on its way, and returned before it arrived.
@@ -427,11 +440,11 @@ export class Chat {
   private async runOrRestore(
     before: ShownMessage[],
     answer: ShownMessage,
-    start: (signal: AbortSignal) => Promise<Response>,
+    start: (signal: AbortSignal, model: { model?: string }) => Promise<Response>,
   ): Promise<void> {
     const signal = this.leave();
     try {
-      await this.run(answer, signal, () => start(signal));
+      await this.run(answer, signal, (model) => start(signal, model));
     } catch (error) {
       if (signal !== this.following.signal) return;
       this.phase = "idle";
@@ -441,21 +454,41 @@ export class Chat {
   }
 
   /**
-   * Start a run as soon as the server is ready, and apply its events to `answer`, unless the chat was left by then.
-   * Rejects if the run does not start.
+   * Start a run as soon as the server and the model are ready, and apply its events to `answer`, unless the chat was left by
+   * then. Rejects if the run does not start.
    */
-  private async run(answer: ShownMessage, signal: AbortSignal, start: () => Promise<Response>): Promise<void> {
+  private async run(answer: ShownMessage, signal: AbortSignal, start: (model: { model?: string }) => Promise<Response>): Promise<void> {
     let response: Response | null = null;
+    // A continued answer keeps its model.
+    const name = this.model.name === null ? null : (answer.model ?? this.model.name);
+    if (name !== null) this.path.update(answer.key, { model: name });
+    const begin = async () => {
+      if (name !== null) await this.prepare(name, signal);
+      if (!signal.aborted) this.phase = "sending";
+      return start(name === null ? {} : { model: name });
+    };
     while (response === null) {
       this.phase = this.health.ready ? "sending" : "waiting";
       await this.health.whenReady(signal);
-      if (!signal.aborted) this.phase = "sending";
-      response = await start().catch((error: unknown) => this.health.rethrowIfReady(error, signal));
+      response = await begin().catch((error: unknown) => this.health.rethrowIfReady(error, signal));
     }
     const runId = response.headers.get("X-Run-Id");
     if (runId === null) throw new UnreachableError();
     if (signal.aborted) return void response.body?.cancel().catch(() => undefined);
     void this.follow(runId, response, answer.key, signal);
+  }
+
+  /** Wait until a model is in memory, and show what it does until then. */
+  private async prepare(name: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.model.prepare(name, signal, (progress) => {
+        if (signal.aborted || progress.state === "loaded") return;
+        this.phase = "waiting";
+        this.loading = progress;
+      });
+    } finally {
+      if (!signal.aborted) this.loading = null;
+    }
   }
 
   private async follow(runId: string, first: Response | null, key: string, signal: AbortSignal): Promise<void> {

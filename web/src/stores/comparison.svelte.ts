@@ -7,6 +7,12 @@ import { MessagePath, type ShownMessage } from "./message_path.svelte";
 export const MIN_COLUMNS = 2;
 export const MAX_COLUMNS = 4;
 
+/** What one of the answers differs in. model: null for the only one. */
+export interface Wanted {
+  params: AnswerParams;
+  model: string | null;
+}
+
 /** One of the compared answers. */
 export class ComparedAnswer {
   /** Reason why the answer did not start, or cannot be followed. */
@@ -19,9 +25,10 @@ export class ComparedAnswer {
   constructor(
     private readonly api: ApiClient,
     conversationId: string,
-    readonly params: AnswerParams,
+    readonly wanted: Wanted,
   ) {
     this.key = this.path.add("assistant", "", conversationId).key;
+    this.path.update(this.key, { model: wanted.model });
   }
 
   get message(): ShownMessage {
@@ -36,7 +43,9 @@ export class ComparedAnswer {
   /** Answer a question, and follow the answer until `signal`. */
   async run(questionId: string, signal: AbortSignal): Promise<void> {
     try {
-      const response = await this.api.retryMessage(questionId, this.message.id, signal, { params: this.params });
+      const { params, model } = this.wanted;
+      const wanted = { params, ...(model !== null && { model }) };
+      const response = await this.api.retryMessage(questionId, this.message.id, signal, wanted);
       this.runId = response.headers.get("X-Run-Id");
       if (this.runId === null) throw new UnreachableError();
       if (this.stopRequested) void this.stop().catch(() => undefined);
@@ -60,8 +69,8 @@ export class ComparedAnswer {
 }
 
 /**
- * Several answers to one question, each with its own settings, written at the same time. They are versions of the answer
- * like any others. The server computes a prompt that they share once.
+ * Several answers to one question, each with its own settings or its own model, written at the same time. They are versions of
+ * the answer like any others. The server computes a prompt that they share once.
  */
 export class Comparison {
   answers = $state.raw<readonly ComparedAnswer[]>([]);
@@ -74,9 +83,9 @@ export class Comparison {
     private readonly questionId: string,
   ) {}
 
-  /** Start one answer for each of `settings`. */
-  async start(settings: readonly AnswerParams[]): Promise<void> {
-    this.answers = settings.map((params) => new ComparedAnswer(this.api, this.conversationId, params));
+  /** Start all answers. */
+  async start(wanted: readonly Wanted[]): Promise<void> {
+    this.answers = wanted.map((each) => new ComparedAnswer(this.api, this.conversationId, each));
     await Promise.all(this.answers.map((answer) => answer.run(this.questionId, this.following.signal)));
   }
 

@@ -1,6 +1,6 @@
 import type { PromptSize } from "../services/api/types";
 import type { Chat } from "./chat.svelte";
-import type { HealthStore } from "./health.svelte";
+import type { Models } from "./models.svelte";
 
 /** Number of messages searched for the last usage. An imported chat has none, and would be searched as a whole. */
 const RECENT = 20;
@@ -12,13 +12,13 @@ export class ContextUse {
 
   constructor(
     private readonly chat: Pick<Chat, "messages">,
-    private readonly health: Pick<HealthStore, "current">,
+    private readonly models: Pick<Models, "facts">,
   ) {}
 
   /** Tokens in use and size of the window; null if either is unknown. used: null if it is too large to be counted. */
   get current(): { used: number | null; window: number } | null {
     if (this.measured !== null) return { used: this.measured.tokens, window: this.measured.window };
-    const window = this.health.current?.model?.max_model_len;
+    const window = this.models.facts?.max_model_len;
     const used = this.chat.messages.slice(-RECENT).findLast(({ usage }) => usage !== null)?.usage?.total_tokens;
     return window !== undefined && used !== undefined ? { used, window } : null;
   }

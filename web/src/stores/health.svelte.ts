@@ -2,7 +2,7 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, UnreachableError } from "../services/api/errors";
 import type { Health } from "../services/api/types";
-import { startStep } from "../services/start_step";
+import { capitalised, describeStep } from "../services/start_step";
 
 /** Pauses between requests while the server is not ready, and while it is. */
 const NOT_READY_MS = 1_000;
@@ -20,13 +20,12 @@ export class HealthStore {
     if (!this.reachable) return texts.unreachable;
     if (this.current === null) return null;
     const { status, model, reason, reason_code } = this.current;
-    const progress = capitalised(this.current.starting ?? "");
-    const start = startStep(progress);
+    const progress = this.current.starting ?? "";
     switch (status) {
       case "ok":
         return model?.device_note ? texts.slower(model.device_note) : null;
       case "starting":
-        return texts.loading(progress, start.step, start.figure);
+        return describeStep(progress);
       case "stopping":
         return texts.stopping;
       case "recovering":
@@ -34,7 +33,7 @@ export class HealthStore {
       case "degraded":
         return texts.degraded(reason ?? "", reason_code ?? "");
       case "failed":
-        return model === null ? texts.failed(progress) : texts.restarting;
+        return model === null ? texts.failed(capitalised(progress)) : texts.restarting;
     }
   });
 
@@ -94,8 +93,4 @@ export class HealthStore {
     if (repeatable && !this.ready) return null;
     throw error;
   }
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -20,9 +20,9 @@ function open() {
   const usage = { total_tokens: 100 } as NonNullable<ReturnType<typeof message>["usage"]>;
   const chat = $state({ id: "conv_1", busy: false, ready: true, messages: [{ ...message({ usage }), key: "1", place: 0, sibling_ids: [] }], settings: null });
   const drafts = $state({ text: "", files: NO_FILES });
-  const health = { current: { model: { max_model_len: 1_000 } } } as ConstructorParameters<typeof ContextUse>[1];
-  const use = new ContextUse(chat, health);
-  stop = new DraftSize(api, chat, drafts, use).start();
+  const models = { name: null, facts: { max_model_len: 1_000 } } as ConstructorParameters<typeof ContextUse>[1] & { name: null };
+  const use = new ContextUse(chat, models);
+  stop = new DraftSize(api, chat, drafts, use, models).start();
   flushSync();
   return { chat, drafts, use };
 }

@@ -16,9 +16,11 @@ Object.assign(HTMLDialogElement.prototype, {
   },
 });
 
+const ONLY_MODEL = { names: [], name: null, facts: null, list: [] } as unknown as Ebb["models"];
+
 /** Mount a component with the stores that it reaches, until the test ends. */
 export function mountWith<Props extends Record<string, unknown>>(ebb: Partial<Ebb>, Shown: Component<Props>, props: Props): void {
-  const shown = mount(WithEbb, { target: document.body, props: { ebb: { shortcuts: new Shortcuts(), ...ebb } as Ebb, Shown: Shown as Component<Record<string, unknown>>, props } });
+  const shown = mount(WithEbb, { target: document.body, props: { ebb: { shortcuts: new Shortcuts(), models: ONLY_MODEL, ...ebb } as Ebb, Shown: Shown as Component<Record<string, unknown>>, props } });
   onTestFinished(() => void unmount(shown));
   flushSync();
 }

@@ -4,16 +4,18 @@ import { ApiError } from "../../src/services/api/errors";
 import { Comparison } from "../../src/stores/comparison.svelte";
 import { FakeApi, message, Wire } from "../fake_server";
 
-it("writes each answer with its own settings", async () => {
+const NO_SETTINGS = { params: {}, model: null };
+
+it("writes each answer with its own settings and model", async () => {
   const api = new FakeApi();
   const done = (content: string) => ({ message: message({ content, status: "complete" }) });
   api.sent = [new Wire("run_a").send(1, "done", done("Low")).response, new Wire("run_b").send(1, "done", done("High")).response];
   const comparison = new Comparison(api, "conv_1", "msg_q");
 
-  await comparison.start([{ temperature: 0 }, { temperature: 1.5 }]);
+  await comparison.start([{ params: { temperature: 0 }, model: "ant" }, { params: { temperature: 1.5 }, model: null }]);
 
   expect(api.retried.map(([asked]) => asked)).toEqual(["msg_q", "msg_q"]);
-  expect(api.retriedWith).toEqual([{ params: { temperature: 0 } }, { params: { temperature: 1.5 } }]);
+  expect(api.retriedWith).toEqual([{ params: { temperature: 0 }, model: "ant" }, { params: { temperature: 1.5 } }]);
   expect(comparison.answers.map(({ message: { content } }) => content)).toEqual(["Low", "High"]);
   expect(comparison.writing).toBe(false);
 });
@@ -22,7 +24,7 @@ it("stops one answer while the other is being written", async () => {
   const api = new FakeApi();
   api.sent = [new Wire("run_a").response, new Wire("run_b").response];
   const comparison = new Comparison(api, "conv_1", "msg_q");
-  void comparison.start([{}, {}]);
+  void comparison.start([NO_SETTINGS, NO_SETTINGS]);
   await vi.waitFor(() => expect(api.retried).toHaveLength(2));
 
   await comparison.answers[1]!.stop();
@@ -38,7 +40,7 @@ it("shows why one of the answers did not start", async () => {
   api.sent = [new ApiError(429, { message: "Concurrency limit reached" }), new Wire().send(1, "done", done).response];
   const comparison = new Comparison(api, "conv_1", "msg_q");
 
-  await comparison.start([{}, {}]);
+  await comparison.start([NO_SETTINGS, NO_SETTINGS]);
 
   expect(comparison.answers[0]!.problem?.what).toContain("Concurrency limit reached");
   expect(comparison.answers[1]!.message.content).toBe("Yes");

@@ -76,6 +76,15 @@ export const texts: AnswerTexts = {
     left: (time) => `noch etwa ${time}`,
   },
 
+  models: {
+    title: "Modell",
+    menu: (name) => `Modell: ${name}`,
+    states: { loaded: "Im Speicher", unloaded: "Wird geladen, wenn du es fragst", draining: "Wird entladen", failed: "Konnte nicht geladen werden" },
+    reads: (tokens) => `muss ${tokens} dieses Chats lesen`,
+    known: "hat diesen Chat gelesen",
+    tooLong: "dieser Chat ist zu lang dafür",
+  },
+
   regenerate: {
     title: "Mit anderen Einstellungen neu generieren",
     note: "Diese Einstellungen gelten nur für diese Antwort. Für ein leeres Sampling-Feld gilt die Einstellung des Chats; bleibt der Systemprompt leer, hat die Antwort keinen.",

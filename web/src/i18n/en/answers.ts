@@ -71,6 +71,15 @@ export const texts = {
     left: (time: string) => `about ${time} left`,
   },
 
+  models: {
+    title: "Model",
+    menu: (name: string) => `Model: ${name}`,
+    states: { loaded: "In memory", unloaded: "Loaded when you ask it", draining: "Being unloaded", failed: "Could not be loaded" },
+    reads: (tokens: string) => `has to read ${tokens} of this chat`,
+    known: "has read this chat",
+    tooLong: "this chat is too long for it",
+  },
+
   regenerate: {
     title: "Regenerate with other settings",
     note: "These settings apply to this answer only. An empty sampling field uses the chat's setting; an empty system prompt means none.",

@@ -76,6 +76,15 @@ export const texts: AnswerTexts = {
     left: (time) => `quedan unos ${time}`,
   },
 
+  models: {
+    title: "Modelo",
+    menu: (name) => `Modelo: ${name}`,
+    states: { loaded: "En memoria", unloaded: "Se carga cuando le preguntas", draining: "Se está descargando de la memoria", failed: "No se pudo cargar" },
+    reads: (tokens) => `tiene que leer ${tokens} de este chat`,
+    known: "ya ha leído este chat",
+    tooLong: "este chat es demasiado largo para él",
+  },
+
   regenerate: {
     title: "Volver a generar con otros ajustes",
     note: "Estos ajustes solo se aplican a esta respuesta. Un campo de muestreo vacío usa el ajuste del chat; si el prompt del sistema está vacío, la respuesta no lleva ninguno.",

@@ -76,6 +76,15 @@ export const texts: AnswerTexts = {
     left: (time) => `encore environ ${time}`,
   },
 
+  models: {
+    title: "Modèle",
+    menu: (name) => `Modèle : ${name}`,
+    states: { loaded: "En mémoire", unloaded: "Chargé quand vous l’interrogez", draining: "En cours de déchargement", failed: "N’a pas pu être chargé" },
+    reads: (tokens) => `doit lire ${tokens} de cette discussion`,
+    known: "a déjà lu cette discussion",
+    tooLong: "cette discussion est trop longue pour lui",
+  },
+
   regenerate: {
     title: "Régénérer avec d’autres réglages",
     note: "Ces réglages ne concernent que cette réponse. Un champ d’échantillonnage vide reprend le réglage de la conversation ; si le prompt système est vide, la réponse n’en a pas.",

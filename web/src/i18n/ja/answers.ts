@@ -73,6 +73,15 @@ export const texts: AnswerTexts = {
     left: (time) => `残り約 ${time}`,
   },
 
+  models: {
+    title: "モデル",
+    menu: (name) => `モデル: ${name}`,
+    states: { loaded: "メモリ内", unloaded: "質問すると読み込まれます", draining: "メモリから解放中", failed: "読み込めませんでした" },
+    reads: (tokens) => `このチャットの${tokens}を読む必要があります`,
+    known: "このチャットは読み込み済み",
+    tooLong: "このチャットはこのモデルには長すぎます",
+  },
+
   regenerate: {
     title: "設定を変えて再生成",
     note: "この設定はこの回答だけに適用されます。サンプリングの空欄にはチャットの設定が使われ、システムプロンプトを空にすると、システムプロンプトなしで回答が生成されます。",

@@ -73,6 +73,15 @@ export const texts: AnswerTexts = {
     left: (time) => `약 ${time} 남음`,
   },
 
+  models: {
+    title: "모델",
+    menu: (name) => `모델: ${name}`,
+    states: { loaded: "메모리에 있음", unloaded: "질문하면 로드됨", draining: "메모리에서 내리는 중", failed: "로드하지 못함" },
+    reads: (tokens) => `이 채팅의 ${tokens}을 읽어야 함`,
+    known: "이 채팅을 이미 읽음",
+    tooLong: "이 모델에는 채팅이 너무 김",
+  },
+
   regenerate: {
     title: "다른 설정으로 다시 생성",
     note: "이 설정은 이 답변에만 적용됩니다. 샘플링 항목을 비워 두면 채팅의 설정을 따르고, 시스템 프롬프트를 비워 두면 시스템 프롬프트 없이 답변합니다.",

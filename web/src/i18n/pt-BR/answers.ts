@@ -76,6 +76,15 @@ export const texts: AnswerTexts = {
     left: (time) => `faltam cerca de ${time}`,
   },
 
+  models: {
+    title: "Modelo",
+    menu: (name) => `Modelo: ${name}`,
+    states: { loaded: "Na memória", unloaded: "Carregado quando você pergunta", draining: "Sendo descarregado", failed: "Não pôde ser carregado" },
+    reads: (tokens) => `precisa ler ${tokens} desta conversa`,
+    known: "já leu esta conversa",
+    tooLong: "esta conversa é longa demais para ele",
+  },
+
   regenerate: {
     title: "Gerar novamente com outras configurações",
     note: "Estas configurações valem só para esta resposta. Um campo de amostragem vazio usa a configuração da conversa; se o prompt do sistema estiver vazio, a resposta não terá nenhum.",

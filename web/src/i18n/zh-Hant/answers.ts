@@ -73,6 +73,15 @@ export const texts: AnswerTexts = {
     left: (time) => `還需約 ${time}`,
   },
 
+  models: {
+    title: "模型",
+    menu: (name) => `模型：${name}`,
+    states: { loaded: "已在記憶體中", unloaded: "提問時載入", draining: "正在卸載", failed: "無法載入" },
+    reads: (tokens) => `需要先讀取此對話的 ${tokens}`,
+    known: "已讀過此對話",
+    tooLong: "此對話對它來說太長",
+  },
+
   regenerate: {
     title: "以其他設定重新產生",
     note: "這些設定只用於此回答。取樣欄位留空則沿用對話的設定，系統提示詞留空則不使用系統提示詞。",

@@ -73,6 +73,15 @@ export const texts: AnswerTexts = {
     left: (time) => `还需约 ${time}`,
   },
 
+  models: {
+    title: "模型",
+    menu: (name) => `模型：${name}`,
+    states: { loaded: "已在内存中", unloaded: "提问时加载", draining: "正在卸载", failed: "无法加载" },
+    reads: (tokens) => `需要先读取此对话的 ${tokens}`,
+    known: "已读过此对话",
+    tooLong: "此对话对它来说太长",
+  },
+
   regenerate: {
     title: "用其他设置重新生成",
     note: "这些设置仅用于此回答。采样设置留空则沿用对话设置，系统提示词留空则不使用系统提示词。",

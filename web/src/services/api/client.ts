@@ -6,6 +6,7 @@ import type {
   BulkChanges,
   BulkResult,
   ChatFilter,
+  ChatModel,
   ChatPage,
   ChatTier,
   Conversation,
@@ -138,6 +139,16 @@ export class ApiClient extends AccountClient {
   /** Mark the answers of a chat as seen. */
   async see(id: string): Promise<void> {
     await this.request("post", "/api/conversations/{id}/seen", { path: { id } });
+  }
+
+  /** Read the models that chats can have, and what the next turn of a chat would cost with each. */
+  async models(conversationId: string | null): Promise<{ data: ChatModel[] }> {
+    return this.json("get", "/api/models", { query: conversationId === null ? {} : { conversation_id: conversationId } });
+  }
+
+  /** Load a model; the response is the event stream of its steps. */
+  loadModel(model: string, signal: AbortSignal): Promise<Response> {
+    return this.request("post", "/api/models/load", { body: { model }, signal });
   }
 
   /** Start a run; the response is its event stream. Sending the same message again leads to the same run. */
@@ -310,9 +321,9 @@ export class ApiClient extends AccountClient {
     await this.request("delete", "/api/conversations/{id}/warm", { path: { id: conversationId } });
   }
 
-  /** Count the tokens of the prompt that a message would make; null: in a new chat with `systemPrompt`. */
-  promptSize(conversationId: string | null, content: string, systemPrompt: string | null, signal: AbortSignal): Promise<PromptSize> {
-    const chat = conversationId === null ? { system_prompt: systemPrompt } : { conversation_id: conversationId };
+  /** Count the tokens of the prompt that a message would make of a chat's model; null: in a new chat with `systemPrompt`. */
+  promptSize(conversationId: string | null, content: string, systemPrompt: string | null, model: string | null, signal: AbortSignal): Promise<PromptSize> {
+    const chat = { ...(conversationId === null ? { system_prompt: systemPrompt } : { conversation_id: conversationId }), model };
     return this.json("post", "/api/prompt-size", { body: { ...chat, content }, signal });
   }
 

@@ -74,6 +74,8 @@ export type ImportPreview = Schemas["ImportPreview"];
 export type PreviewedConversation = Schemas["PreviewedConversation"];
 export type PromptSide = Schemas["PromptSide"];
 export type ReuseReport = Schemas["ReuseReport"];
+export type ChatModel = Schemas["ChatModel"];
+export type ModelProgress = Schemas["ModelProgress"];
 export type ModelHealth = Schemas["ModelHealth"];
 export type SamplingDefaults = Schemas["SamplingDefaults"];
 export type Health = Omit<Schemas["Health"], "tiers"> & { tiers: ByTier<Schemas["TierHealth"]> | null };
@@ -93,8 +95,9 @@ export type AnswerParams = Schemas["AnswerParams"];
  * How to regenerate an answer.
  * params: settings for this answer only, before those of the chat.
  * merge: answers to the same question to merge.
+ * model: the model that answers, of a server that has several.
  */
-export type Retry = { params?: AnswerParams; merge?: string[] };
+export type Retry = { params?: AnswerParams; merge?: string[]; model?: string };
 
 export type Role = Message["role"];
 export type Rating = NonNullable<Message["rating"]>;

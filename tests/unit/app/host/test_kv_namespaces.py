@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from app.host.kv_namespaces import KVNamespaces
+from app.host.on_demand import OnDemandModel
 from cache_tiers.owners.block_key import KeyNamespace
 from engine.api.stored_tokens import Trail
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
+from tests.unit.app.host.model_table import Models
 
 SALTS = TenantSalts(b"a secret of the tests")
 NAMESPACE = KeyNamespace(
@@ -43,3 +45,14 @@ def test_file_that_cannot_be_used_names_no_model(tmp_path: Path, text: str) -> N
     assert known.keys_of("ant") is None
     known.note("ant", PrefixKeys(NAMESPACE, SALTS))
     assert KVNamespaces(path, SALTS).keys_of("ant") is not None
+
+
+async def test_model_names_its_blocks_before_it_is_loaded_again(tmp_path: Path) -> None:
+    models, keys = Models(("ant", "bee")), PrefixKeys(NAMESPACE, SALTS)
+    known = KVNamespaces(tmp_path / "model-kv.json", SALTS)
+    known.note("bee", keys)
+    bee, never_loaded = (OnDemandModel(models.table, models[name], SALTS, known) for name in ("bee", "ant"))
+    trails = [Trail(list(range(20)))]
+    assert await bee.keys_of_trails(trails, tenant="alice") == keys.of_trails(trails, "alice") != []
+    assert await never_loaded.keys_of_trails(trails, tenant="alice") == []
+    await models.table.stop(0.0)

@@ -98,7 +98,7 @@ def site(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("neighbour")
     (folder / "state").mkdir(mode=0o700)
     root, attacker, other = asyncio.run(_keys(folder / "state" / "conversations.db"))
-    model = ("--model", str(shallow_model), "--cache-dir", str(default_cache_dir()))
+    model = ("--model", str(shallow_model), "--cache-dir", str(default_cache_dir()), "--rerank-words", "yes,no")
     with ebb_process(folder, *FLAGS, *MEMORY, *model) as server:
         password = asyncio.run(_add_ada(server.url, root))
         yield Site(server.url, server.pid, attacker, other, password)

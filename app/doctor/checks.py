@@ -217,7 +217,10 @@ def check_memory(settings: Settings) -> Finding:
         text = f"the weights take {format_size(plan.loading)} of {format_size(host)} free until they are quantized"
         return Finding("fail", "memory", text, "choose another --model, or a GGUF file, which is quantized already")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
-    below = (("CPU tier", plan.cpu_pool), ("sealing", plan.sealing), ("Redis", plan.redis))
+    below = (
+        *(("CPU tier", plan.cpu_pool), ("sealing", plan.sealing)),
+        *(("Redis", plan.redis), ("phrases", plan.phrases)),
+    )
     if device is None:
         return _compare((weights, pool, *below), host, at_start=plan.at_start)
     on_device = _compare((weights, pool), device, at_start=plan.weights + plan.device_pool)
@@ -227,14 +230,16 @@ def check_memory(settings: Settings) -> Finding:
 
 
 def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> Finding:
-    """Compare `parts` with the `free` bytes. Redis grows later, so `at_start` bytes leave it out."""
+    """Compare `parts` with the `free` bytes. Redis and phrases grow later, so `at_start` bytes leave them out."""
     total = sum(nbytes for _, nbytes in parts)
     text = " + ".join(f"{name} {format_size(nbytes)}" for name, nbytes in parts if nbytes)
     text += f" = {format_size(total)} of {format_size(free)} free"
     if at_start > free:
         return Finding("fail", "memory", text, "lower --kv-memory or --cpu-kv-memory, or choose another --model")
     if total > free:
-        return Finding("warn", "memory", text, "once Redis is full, the machine will swap: lower --redis-memory")
+        return Finding(
+            "warn", "memory", text, "once all of it is full, the machine will swap: lower --redis-memory or --kv-memory"
+        )
     return Finding("ok", "memory", text)
 
 

@@ -12,6 +12,7 @@ from cache_tiers.registry import sealing_bytes
 from engine.attention.backend import kv_shapes
 from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import kv_budget, redis_budget
+from engine.speculation.phrases import MAX_TENANTS, TENANT_BYTES
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.download.resolve import find_model
 from models.registry import ENCODER, NetworkSummary
@@ -22,13 +23,13 @@ STAGING_BYTES = 64 << 20
 """Size of the CPU tier when it is off but a lower tier is on: blocks pass through it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPlan:
     """Memory of a server, in bytes.
 
-    Weights and pools are allocated at the start, while Redis grows up to `redis`. sealing: memory of the threads that
-    seal blocks for the lower tiers. loading: the most that the weights take while they are loaded, before there are
-    pools.
+    Weights and pools are allocated at the start. Redis grows up to `redis`, and the phrases of earlier answers up to
+    `phrases`, with the number of tenants. sealing: memory of the threads that seal blocks for the lower tiers. loading:
+    the most that the weights take while they are loaded, before there are pools.
     """
 
     weights: int
@@ -37,6 +38,7 @@ class MemoryPlan:
     redis: int
     sealing: int = 0
     loading: int = 0
+    phrases: int = 0
 
     @property
     def at_start(self) -> int:
@@ -45,8 +47,8 @@ class MemoryPlan:
 
     @property
     def total(self) -> int:
-        """Bytes in use once the companion Redis is full."""
-        return self.at_start + self.redis
+        """Bytes in use once the companion Redis is full, and many tenants have phrases."""
+        return self.at_start + self.redis + self.phrases
 
 
 def plan_memory(
@@ -88,6 +90,7 @@ def plan_memory(
         cpu_pool=max(budget.cpu_tier, staging) if tiers else 0,
         redis=redis if tiers and settings.redis_url == "auto" else 0,
         sealing=sealing if tiers else 0,
+        phrases=settings.replicas * MAX_TENANTS * TENANT_BYTES if tiers and not settings.no_speculation else 0,
     )
 
 

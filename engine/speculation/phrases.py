@@ -26,6 +26,9 @@ MAX_INDEXED: Final = 256
 """Tokens of earlier answers that are indexed at a time."""
 _PLACES: Final = 1 << 18
 """Places of the table: more than one for each run."""
+_LOW_BITS: Final = (1 << 32) - 1
+TENANT_BYTES: Final = 4 * (MAX_TOKENS + _PLACES)
+"""Memory for the tokens of a tenant and their table."""
 _NEWEST: Final = 0.0625
 _GAP: Final = -1
 """Stands between two answers, and for what was erased. No phrase crosses it."""
@@ -56,14 +59,14 @@ class _Answer:
 
 @dataclass(slots=True, kw_only=True)
 class TenantPhrases:
-    """The latest generated tokens of a tenant, 0.3 MB, with a table of the latest position after each run, 1 MB.
+    """The latest generated tokens of a tenant, with a table of the latest position after each run: TENANT_BYTES.
 
-    A newer run replaces any other with the same hash. So a position may be missing, and one that is found is compared
-    with the tokens.
+    The table has the low 32 bits of a position, which identify it among the known ones. A newer run replaces any other
+    with the same hash. So a position may be missing, and one that is found is compared with the tokens.
     """
 
     _tokens: "array[int]" = field(default_factory=lambda: array("i", [_GAP]) * MAX_TOKENS)
-    _table: "array[int]" = field(default_factory=lambda: array("q", bytes(8 * _PLACES)))
+    _table: "array[int]" = field(default_factory=lambda: array("I", bytes(4 * _PLACES)))
     _end: int = 0
     _indexed: int = 0
     _recent: list[int] = field(default_factory=list)
@@ -99,7 +102,7 @@ class TenantPhrases:
             # `token` follows the runs that end here.
             for length in RUNS:
                 if len(recent) >= length:
-                    table[_place_of(recent[-length:])] = place
+                    table[_place_of(recent[-length:])] = place & _LOW_BITS
             recent.append(token)
             del recent[: -RUNS[0]]
         self._indexed = stop
@@ -123,7 +126,7 @@ class TenantPhrases:
             if len(last) < length:
                 continue
             run = last[-length:]
-            place = self._table[_place_of(run)]
+            place = self._end - ((self._end - self._table[_place_of(run)]) & _LOW_BITS)
             if place >= length and self.after(place - length, length) == tuple(run):
                 return Phrase(place, length)
         return None

@@ -30,6 +30,7 @@ from cache_tiers.disk.folder import folder_of
 from cache_tiers.disk.space import DiskSpace
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
+from engine.speculation.phrases import MAX_TENANTS, TENANT_BYTES
 from models.download.resolve import resolve_model
 from models.errors import ModelNotFoundError
 from tests.integration.damaged import damaged_conversations, stored_conversations
@@ -220,7 +221,16 @@ def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> Non
         8 << 20,
     )
     assert plan.at_start == 60 + (2 << 20) + STAGING_BYTES + plan.sealing
-    assert plan.total == plan.at_start + (8 << 20)
+    assert plan.total == plan.at_start + (8 << 20) + plan.phrases
+
+
+@pytest.mark.parametrize(
+    ("flags", "replicas"),
+    [({}, 1), ({"replicas": "3"}, 3), ({"no_speculation": "true"}, 0), ({"no_prefix_cache": "true"}, 0)],
+)
+def test_plan_counts_the_phrases_of_all_tenants(tmp_path: Path, flags: dict[str, str], replicas: int) -> None:
+    phrases = plan_memory(settings(tmp_path, device="cpu", **flags), None, free=1 << 40).phrases
+    assert phrases == replicas * MAX_TENANTS * TENANT_BYTES
 
 
 @pytest.mark.parametrize(
@@ -274,7 +284,7 @@ def test_pool_is_not_negative_where_weights_do_not_fit(tmp_path: Path, model: Pa
 def test_blocks_of_a_gguf_file_are_planned_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_block_gguf(tmp_path / "tiny.gguf", {"": "Q4_K"})
     chosen = settings(tmp_path, model=str(file), device="cpu", kv_memory="1MiB", cpu_kv_memory="0", redis_url="off")
-    chosen = replace(chosen, disk_kv_size=0)
+    chosen = replace(chosen, disk_kv_size=0, no_speculation=True)
     resolve_model(str(file), chosen.cache_dir, lambda line: None)
     monkeypatch.setattr(
         "engine.worker.torch.devices.available_memory", lambda: (1 << 20) + file.stat().st_size * 11 // 10
@@ -287,7 +297,7 @@ def test_weights_must_fit_before_they_are_quantized(
     tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = settings(tmp_path, model=str(model), device="cpu", quantization="int4", redis_url="off")
-    chosen = replace(chosen, kv_memory=1, cpu_kv_memory=0, disk_kv_size=0)
+    chosen = replace(chosen, kv_memory=1, cpu_kv_memory=0, disk_kv_size=0, no_speculation=True)
     monkeypatch.setattr("engine.worker.torch.devices.available_memory", lambda: 50)
     finding = checks.check_memory(chosen)
     assert finding.level == "fail"

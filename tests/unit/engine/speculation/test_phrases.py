@@ -131,6 +131,15 @@ def test_erased_answer_is_forgotten(length: int) -> None:
     assert phrases.of("local") is None
 
 
+def test_position_beyond_32_bits_is_found() -> None:
+    phrases = TenantPhrases(_end=(1 << 32) - 20, _indexed=(1 << 32) - 20)
+    phrases.add(ANSWER, frozenset())
+    phrases.index(MAX_TOKENS)
+    found = phrases.find(ANSWER[20:30])
+    assert found is not None
+    assert phrases.after(found.place, 3) == ANSWER[30:33]
+
+
 def test_newer_answers_replace_the_oldest() -> None:
     phrases = TenantPhrases()
     key = frozenset({BlockKey(b"old")})

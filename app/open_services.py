@@ -25,6 +25,7 @@ from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.conversations.pinned_kv import PinnedKV
+from app.conversations.recalled_phrases import PhraseRecall
 from app.conversations.shared_deletions import SharedDeletions
 from app.conversations.shared_pages import SharedPages
 from app.conversations.title_maker import TitleMaker
@@ -247,6 +248,7 @@ class _Opening:
             diagnostics=CacheDiagnostics(answers, self.plan.prefix_rules),
             titles=self.titles,
             next_prefixes=NextPromptPrefill(self.host, self.store, self.turns, self.erasure),
+            phrases=PhraseRecall(self.host, self.store),
             pinned_kv=PinnedKV(
                 self.host,
                 self.store,
@@ -306,6 +308,7 @@ def _leave_to(closing: AsyncExitStack, services: Services) -> None:
     closing.push_async_callback(records.runs.leave)
     closing.push_async_callback(model.erasure.stop)
     closing.push_async_callback(model.pinned_kv.stop)
+    closing.push_async_callback(model.phrases.stop)
     closing.push_async_callback(services.deletions.stop)
     closing.push_async_callback(model.next_prefixes.stop)
     closing.callback(records.changes.stop)

@@ -23,6 +23,7 @@ from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.conversations.pinned_kv import PinnedKV
+from app.conversations.recalled_phrases import PhraseRecall
 from app.conversations.shared_deletions import SharedDeletions
 from app.conversations.shared_pages import SharedPages
 from app.conversations.title_maker import TitleMaker
@@ -123,6 +124,7 @@ class ModelServices:
     diagnostics: CacheDiagnostics
     titles: TitleMaker | None
     next_prefixes: NextPromptPrefill
+    phrases: PhraseRecall
     pinned_kv: PinnedKV
 
 
@@ -192,6 +194,7 @@ class Services:
     def begin(self) -> None:
         """Start the background tasks, which run regardless of requests."""
         self.model.erasure.start()
+        self.model.phrases.start()
         self.model.pinned_kv.start()
         self.deletions.begin()
         self.records.shared_deletions.begin()

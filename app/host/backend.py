@@ -10,7 +10,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.promise import PromiseReport, PromiseRequest
 from engine.api.sampling_params import SamplingParams
-from engine.api.stored_tokens import Trail
+from engine.api.stored_tokens import AnsweredText, Trail
 from engine.config import EngineConfig
 from engine.loop.stats import EngineStats
 from models.adapters.adapter import Adapter
@@ -148,6 +148,9 @@ class PrefixTiers(Protocol):
 
         Return False if the disk is away. The promises then end with their time.
         """
+
+    async def recall(self, text: AnsweredText, *, tenant: str) -> None:
+        """Have drafts guess what the answers of a stored conversation repeat, which an earlier process computed."""
 
 
 class Backend(Protocol):

@@ -13,7 +13,7 @@ from cache_tiers.tier import TierId
 from engine.api.errors import NotFoundError, NotReadyError
 from engine.api.generate_request import GenerateRequest
 from engine.api.promise import PromiseReport, PromiseRequest
-from engine.api.stored_tokens import Trail
+from engine.api.stored_tokens import AnsweredText, Trail
 from engine.config import EngineConfig
 from engine.intake.prefix_keys import TenantSalts
 from engine.loop.stats import EngineStats
@@ -209,3 +209,8 @@ class OnDemandPrefixes:
         if self._model.engine is None:
             return False
         return await self._model.engine.prefixes.release(token_ids, num_shared=num_shared, tenant=tenant)
+
+    async def recall(self, text: AnsweredText, *, tenant: str) -> None:
+        """See PrefixTiers. A model that is not in memory collects its phrases again once it is."""
+        if self._model.engine is not None:
+            await self._model.engine.prefixes.recall(text, tenant=tenant)

@@ -178,6 +178,14 @@ class ConversationStore:
         )
         return [row["id"] for row in rows]
 
+    async def recent(self, most: int) -> list[Conversation]:
+        """Return the chats that were used last, the newest one first."""
+        rows = await self._database.read(
+            "SELECT * FROM shown_conversation WHERE tenant = ? AND source = 'chat' ORDER BY updated_at DESC LIMIT ?",
+            (self._tenant, most),
+        )
+        return [conversation_of(row) for row in rows]
+
     async def export_id(self, conversation_id: str) -> str:
         """Return a conversation's id in exports: the one that it was imported under, or else its own.
 

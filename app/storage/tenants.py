@@ -51,6 +51,15 @@ class TenantStore:
         [found] = await self._database.read_together(lambda connection: _with_sums(connection, [tenant], NO_DAY))
         return found
 
+    async def recent(self, most: int) -> list[str]:
+        """Return the tenants whose chats were used last, the newest one first."""
+        rows = await self._database.read(
+            "SELECT tenant FROM conversation WHERE source = 'chat' GROUP BY tenant "
+            "ORDER BY max(updated_at) DESC LIMIT ?",
+            (most,),
+        )
+        return [row["tenant"] for row in rows]
+
     async def page(self, *, since: str, after: str, query: str, limit: int) -> list[StoredTenant]:
         """Return the first tenants after a name, in the order of their names.
 

@@ -17,3 +17,14 @@ class Trail:
     num_shared: int = 0
     ends: Sequence[int] = ()
     model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredText:
+    """Tokens of a stored conversation, and its answers.
+
+    spans: for each answer, the number of tokens before it, and the number including it.
+    """
+
+    token_ids: Sequence[int]
+    spans: Sequence[tuple[int, int]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from cache_tiers.owners.block_key import BlockKey, KeyNamespace, block_key, extend_keys, own_root
 from cache_tiers.owners.owners import PUBLIC, Owners
 from engine.api.errors import EngineError
-from engine.api.stored_tokens import Trail
+from engine.api.stored_tokens import AnsweredText, Trail
 from engine.request.public_prefix import PublicPrefix
 from models.adapters.adapter import Adapter
 
@@ -248,3 +248,19 @@ class PrefixKeys:
             if end > trail.num_shared and end % size and end // size >= first
         ]
         return full[max(first, trail.num_shared // size) :] + partials
+
+    def of_answers(self, text: AnsweredText, tenant: str) -> list[frozenset[BlockKey]]:
+        """Return, for each answer of a text, the keys of its full blocks; if there are none, of its part of one.
+
+        The keys are those that an erasure of the answer names (`of_trails`).
+        """
+        size, ids = self.namespace.block_size, text.token_ids
+        public, root = self.start(ids, tenant)
+        full, keys = self.extend(root, public, ids), list[frozenset[BlockKey]]()
+        for start, stop in text.spans:
+            # The KV of an answer's last token is never computed.
+            first, end = start // size, (stop - 1) // size
+            parent = full[end - 1] if end else root
+            own = full[first:end] or [block_key(parent, ids[end * size : stop - 1])]
+            keys.append(frozenset(own))
+        return keys

@@ -13,11 +13,12 @@ from cache_tiers.moves.promises import ASK_AGAIN_SECONDS
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.api.promise import DeclineReason, PromiseReport, PromiseRequest
-from engine.api.stored_tokens import Trail
+from engine.api.stored_tokens import AnsweredText, Trail
 from engine.intake.processor import Processor
 from engine.loop.core import EngineCore
 from engine.loop.promised_ends import REASONS
 from engine.scheduling.scheduler import Scheduler
+from engine.speculation.phrases import KnownAnswer
 
 POLL_SECONDS: Final = 0.002
 
@@ -172,6 +173,22 @@ class StoredPrefixes:
             # Tiers have no event for a block that has arrived.
             await asyncio.sleep(ASK_AGAIN_SECONDS)
         return promised
+
+    async def recall(self, text: AnsweredText, *, tenant: str) -> None:
+        """Have drafts guess what the answers of a stored conversation repeat, which an earlier process computed."""
+        answers = await asyncio.to_thread(self._answers_in, text, tenant)
+
+        def remember(scheduler: Scheduler) -> None:
+            if self._is_serving():
+                scheduler.recall(tenant, answers)
+
+        self._core.ask(remember, otherwise=None)
+
+    def _answers_in(self, text: AnsweredText, tenant: str) -> list[KnownAnswer]:
+        keys = self._processor.keys.of_answers(text, tenant)
+        return [
+            KnownAnswer(text.token_ids[start:stop], own) for (start, stop), own in zip(text.spans, keys, strict=True)
+        ]
 
     def _is_below(self, keys: Sequence[BlockKey], scheduler: Scheduler) -> bool | None:
         """Return whether a lower tier has all blocks; None if no lower tier is available."""

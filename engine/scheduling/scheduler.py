@@ -39,7 +39,7 @@ from engine.scheduling.step_time import StepTime
 from engine.speculation.draft_cost import PlainStep
 from engine.speculation.guess import DraftSource, Proposer
 from engine.speculation.model_drafts import ModelDrafts
-from engine.speculation.phrases import Phrases
+from engine.speculation.phrases import KnownAnswer, Phrases
 from engine.speculation.speculation import DraftPlan, Speculation
 
 
@@ -134,6 +134,11 @@ class Scheduler:
         self.connector.erase(keys)
         if self._phrases is not None:
             self._phrases.erase(keys)
+
+    def recall(self, tenant: str, answers: Sequence[KnownAnswer]) -> None:
+        """Have drafts guess what a tenant's answers in an earlier process repeat, too."""
+        if self._phrases is not None:
+            self._phrases.recall(tenant, answers)
 
     def retry_after(self) -> int:
         """Return after how many seconds a refused client should retry."""

@@ -48,6 +48,14 @@ class Phrase:
     length: int
 
 
+@dataclass(frozen=True, slots=True)
+class KnownAnswer:
+    """Generated tokens of an answer, and the keys of the blocks that hold it."""
+
+    token_ids: Sequence[int]
+    keys: frozenset[BlockKey]
+
+
 @dataclass(slots=True)
 class _Answer:
     """Positions [start, stop) of an answer, and the keys of the blocks that hold it."""
@@ -115,6 +123,10 @@ class TenantPhrases:
                 self._tokens[at % MAX_TOKENS] = _GAP
             self._answers.remove(answer)
 
+    def has(self, keys: frozenset[BlockKey]) -> bool:
+        """Return whether an answer is known of which `keys` hold a block."""
+        return any(not answer.keys.isdisjoint(keys) for answer in self._answers)
+
     @property
     def is_empty(self) -> bool:
         """Whether no answer is known."""
@@ -170,11 +182,20 @@ class Phrases:
 
     def add(self, request: Request) -> None:
         """Remember the answer of a finished request, unless its KV leaves no trace either."""
-        if not request.keeps_kv or len(request.output_token_ids) <= RUNS[-1]:
+        if request.keeps_kv:
+            self._add(request.tenant, request.output_token_ids, _keys_of_answer(request, self._block_size))
+
+    def recall(self, tenant: str, answers: Sequence[KnownAnswer]) -> None:
+        """Remember answers that an earlier process computed, except for those in blocks of known answers."""
+        known = self._of.get(tenant)
+        for answer in [each for each in answers if known is None or not known.has(each.keys)]:
+            self._add(tenant, answer.token_ids, answer.keys)
+
+    def _add(self, tenant: str, token_ids: Sequence[int], keys: frozenset[BlockKey]) -> None:
+        if len(token_ids) <= RUNS[-1]:
             return
-        phrases = self._of.setdefault(request.tenant, TenantPhrases())
-        self._of.move_to_end(request.tenant)
-        phrases.add(request.output_token_ids, _keys_of_answer(request, self._block_size))
+        self._of.setdefault(tenant, TenantPhrases()).add(token_ids, keys)
+        self._of.move_to_end(tenant)
         while len(self._of) > MAX_TENANTS:
             self._of.popitem(last=False)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from cache_tiers.tier import TierId
 from engine.api.promise import PromiseReport, PromiseRequest
+from engine.api.stored_tokens import AnsweredText
 
 
 class RecordedPrefixes:
@@ -15,6 +16,7 @@ class RecordedPrefixes:
     asked: tenant and token ids of each prefix that `places` was asked for.
     promised: tenant, token ids and terms of each prefix that is kept, the last ones last.
     released: tenant, token ids and number of shared tokens of each release.
+    recalled: tenant and text of each stored conversation whose answers were recalled.
     """
 
     def __init__(self, *, records: bool) -> None:
@@ -24,6 +26,7 @@ class RecordedPrefixes:
         self.asked: list[tuple[str, list[int]]] = []
         self.promised: list[tuple[str, list[int], PromiseRequest]] = []
         self.released: list[tuple[str, list[int], int]] = []
+        self.recalled: list[tuple[str, AnsweredText]] = []
         self._records = records
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
@@ -59,3 +62,8 @@ class RecordedPrefixes:
         if self._records:
             self.released.append((tenant, list(token_ids), num_shared))
         return True
+
+    async def recall(self, text: AnsweredText, *, tenant: str) -> None:
+        """Record the text."""
+        if self._records:
+            self.recalled.append((tenant, text))

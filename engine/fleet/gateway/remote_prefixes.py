@@ -3,16 +3,18 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.api.promise import PromiseReport, PromiseRequest
+from engine.api.stored_tokens import AnsweredText
 from engine.fleet.gateway.keeper import ReplicaKeeper
 from engine.fleet.gateway.link import Link, ReplicaLostError
 from engine.fleet.replica.live_hints import LiveHints
 from engine.fleet.routing.prompt_names import PromptNames
 from engine.fleet.routing.router import RoutedPrompt, Router
-from engine.fleet.wire.messages import Keep, Leave, Places, Release, Warm
+from engine.fleet.wire.messages import Keep, Leave, Places, Recall, Release, Warm
 
 
 class RemotePrefixes:
@@ -93,6 +95,15 @@ class RemotePrefixes:
         links = self._keeper.ready
         released = await asyncio.gather(*(self._release_at(link, ids, num_shared, tenant) for link in links))
         return bool(released) and all(released)
+
+    async def recall(self, text: AnsweredText, *, tenant: str) -> None:
+        """Have the drafts of each replica guess what the answers of a stored conversation repeat."""
+        ids, spans = list(text.token_ids), list(text.spans)
+        await asyncio.gather(*(self._recall_at(link, ids, spans, tenant) for link in self._keeper.ready))
+
+    async def _recall_at(self, link: Link, ids: list[int], spans: list[tuple[int, int]], tenant: str) -> None:
+        with suppress(ReplicaLostError):
+            await link.call(lambda call: Recall(call, ids, spans, tenant))
 
     async def _promise_at(
         self, link: Link, ids: list[int], wanted: PromiseRequest, tenant: str, patience: float

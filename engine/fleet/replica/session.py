@@ -14,6 +14,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.promise import PromiseReport
 from engine.api.request_stream import RequestStream
+from engine.api.stored_tokens import AnsweredText
 from engine.fleet.replica.live_hints import LiveHints
 from engine.fleet.replica.reporter import Reading
 from engine.fleet.wire.connection import MAX_FRAME, FrameConnection
@@ -38,6 +39,7 @@ from engine.fleet.wire.messages import (
     Output,
     Placed,
     Places,
+    Recall,
     Release,
     Step,
     Up,
@@ -165,7 +167,7 @@ class GatewaySession:
                 task = self._begin_task(self._generate(message))
                 self._admissions |= dict.fromkeys(message.streams, task)
                 task.add_done_callback(lambda _: self._admitted(message.streams))
-            case Warm() | Places() | Keep() | Release() | Erase():
+            case Warm() | Places() | Keep() | Release() | Recall() | Erase():
                 self._begin_task(self._answer(message))
             case Abort(number):
                 self._abort(number)
@@ -273,11 +275,13 @@ class GatewaySession:
         elif (task := self._admissions.get(number)) is not None:
             task.cancel()
 
-    async def _answer(self, call: Warm | Places | Keep | Release | Erase) -> None:
+    async def _answer(self, call: Warm | Places | Keep | Release | Recall | Erase) -> None:
         with self._refusing(call.call):
             self.send(Answer(call.call, await self._do(call)))
 
-    async def _do(self, call: Warm | Places | Keep | Release | Erase) -> bool | list[TierId | None] | PromiseReport:
+    async def _do(
+        self, call: Warm | Places | Keep | Release | Recall | Erase
+    ) -> bool | list[TierId | None] | PromiseReport:
         engine = self._owner.engine
         match call:
             case Warm(_, name, token_ids, tenant):
@@ -289,6 +293,9 @@ class GatewaySession:
                 return await engine.prefixes.promise(token_ids, wanted, tenant=tenant, patience=patience)
             case Release(_, token_ids, num_shared, tenant):
                 return await engine.prefixes.release(token_ids, num_shared=num_shared, tenant=tenant)
+            case Recall(_, token_ids, spans, tenant):
+                await engine.prefixes.recall(AnsweredText(token_ids, spans), tenant=tenant)
+                return True
             case Erase(_, keys, again):
                 return await engine.erase(keys, again=again)
 

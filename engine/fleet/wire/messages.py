@@ -7,7 +7,7 @@
     Note, LogLine ...         ───────────>
     Ready, or Failed          ───────────>
                               <───────────    calls: Generate, Warm, Places, Keep, Release,
-                                              Erase
+                                              Recall, Erase
     Accepted, Answer, Refused ───────────>
                               <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain,
                                               Here, Farewell
@@ -167,6 +167,15 @@ class Release(Struct, tag=True, frozen=True):
     tenant: str
 
 
+class Recall(Struct, tag=True, frozen=True):
+    """Call of `PrefixTiers.recall`."""
+
+    call: int
+    token_ids: list[int]
+    spans: list[tuple[int, int]]
+    tenant: str
+
+
 class Erase(Struct, tag=True, frozen=True):
     """Call of `Backend.erase`."""
 
@@ -292,7 +301,7 @@ class Draining(Struct, tag=True, frozen=True):
     """A shared replica gets no more work, since one of its gateways drains it. The answers continue elsewhere."""
 
 
-Call = Generate | Warm | Places | Keep | Release | Erase
+Call = Generate | Warm | Places | Keep | Release | Recall | Erase
 Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain | Here | Farewell
 Up = (
     Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report

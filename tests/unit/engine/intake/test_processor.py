@@ -9,7 +9,7 @@ from cache_tiers.owners.block_key import BlockKey, KeyNamespace, block_key, exte
 from engine.api.errors import InvalidRequestError
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.api.stored_tokens import Trail
+from engine.api.stored_tokens import AnsweredText, Trail
 from engine.api.urgency import Urgency
 from engine.intake import prefix_keys
 from engine.intake.prefix_keys import TenantSalts
@@ -185,6 +185,17 @@ def test_different_secret_gives_different_keys(processor: Processor) -> None:
             "r", GenerateRequest(prompt_token_ids=range(8), params=SamplingParams(), tenant="a")
         ).block_keys
     )
+
+
+def test_answer_has_keys_that_its_erasure_names(processor: Processor) -> None:
+    ids, spans = list(range(14)), [(2, 9), (9, 11), (12, 14)]
+    first, within, last = processor.keys.of_answers(AnsweredText(ids, spans), "a")
+    full = processor.keys.of(ids, "a")
+    assert first == {*full[:2]}
+    assert within == {block_key(full[1], ids[8:10])}
+    assert last == {block_key(full[2], ids[12:13])}
+    erased = {*processor.keys.of_trails([Trail(ids, ends=(8, 10, 13))], "a")}
+    assert erased >= first | within | last
 
 
 def test_keys_of_trail_start_after_its_shared_prefix(processor: Processor) -> None:

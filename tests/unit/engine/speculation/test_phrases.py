@@ -8,7 +8,7 @@ from cache_tiers.owners.block_key import BlockKey, block_key
 from engine.api.sampling_params import SamplingParams
 from engine.request.request import Request
 from engine.speculation.phrase_lookup import PhraseLookup
-from engine.speculation.phrases import MAX_INDEXED, MAX_TENANTS, MAX_TOKENS, Phrases, TenantPhrases
+from engine.speculation.phrases import MAX_INDEXED, MAX_TENANTS, MAX_TOKENS, KnownAnswer, Phrases, TenantPhrases
 from engine.speculation.prompt_lookup import PromptLookup
 from tests.unit.scheduling_rig import ROOT
 
@@ -129,6 +129,26 @@ def test_erased_answer_is_forgotten(length: int) -> None:
     assert guess(lookup, request) == (505, 506, 507)
     phrases.erase(stays.block_keys)
     assert phrases.of("local") is None
+
+
+def test_recalled_answer_is_guessed_and_erased_with_its_block() -> None:
+    lookup, phrases = lookup_that_knows(request_of(answer=range(500, 520)))
+    key = BlockKey(b"k" * 32)
+    answers = [KnownAnswer(range(700, 720), frozenset({key})), KnownAnswer(ANSWER, frozenset({key}))]
+    phrases.recall("local", answers)
+    known = phrases.of("local")
+    assert known is not None
+    assert known.has(frozenset({key}))
+    request = request_of()
+    say(request, *ANSWER[:10])
+    assert guess(lookup, request) == ANSWER[10:13]
+    end = known._end
+    phrases.recall("local", answers)
+    assert known._end == end, "an answer that is known is not remembered twice"
+    phrases.erase([key])
+    request = request_of()
+    say(request, *ANSWER[:10])
+    assert guess(lookup, request) == ()
 
 
 def test_position_beyond_32_bits_is_found() -> None:

@@ -21,6 +21,7 @@ from engine.fleet.wire.messages import (
     Generate,
     Keep,
     Output,
+    Recall,
     Refused,
     Release,
     Step,
@@ -47,7 +48,8 @@ def test_request_arrives_as_it_was_sent() -> None:
 
 
 def test_promises_of_prefixes_arrive_as_they_were_sent() -> None:
-    for call in (Keep(1, [5, 6], PromiseRequest(2, 300.0, 1 << 30), "bob", 0.5), Release(2, [5, 6], 1, "bob")):
+    keep = Keep(1, [5, 6], PromiseRequest(2, 300.0, 1 << 30), "bob", 0.5)
+    for call in (keep, Release(2, [5, 6], 1, "bob"), Recall(3, [5, 6], [(0, 2)], "bob")):
         assert decode_down(encode(call)) == call
     answer = Answer(1, PromiseReport(64, 64, 300.0, 1e9, "reservation_full"))
     assert decode_up(encode(answer)) == answer

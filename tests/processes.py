@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
 
-ONE_SERVER = "tests/e2e/model/"
+TOGETHER = ("tests/e2e/model/", "tests/integration/engine/fleet/")
+"""Folders whose files share a server with the default model, and two replicas."""
 # Tests of these files are scheduled one by one: at full size each takes minutes, and they share little that takes time.
 APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integration/engine/worker/native/test_tiers.py")
 
@@ -22,19 +23,17 @@ APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integrat
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":
     """Schedule whole files, because their tests share fixtures.
 
-    All files of ONE_SERVER go to one worker, because they share a server with the default model. So do the tests of an
-    `xdist_group`, whose name xdist appends to their ids.
+    All files of a folder of TOGETHER go to one worker.
     """
     # Imported here because xdist is optional for runs in a single process.
     from xdist.scheduler import LoadFileScheduling
 
     class SharedOut(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            if nodeid.rfind("@") > nodeid.rfind("]"):
-                return nodeid.rpartition("@")[2]
             if nodeid.startswith(APART):
                 return nodeid
-            return ONE_SERVER if nodeid.startswith(ONE_SERVER) else str(super()._split_scope(nodeid))
+            together = [folder for folder in TOGETHER if nodeid.startswith(folder)]
+            return together[0] if together else str(super()._split_scope(nodeid))
 
     # Keep the order of collection. xdist would start with the files that have most tests, and they are quick.
     config.option.loadscopereorder = False

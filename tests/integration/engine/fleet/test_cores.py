@@ -10,7 +10,7 @@ from engine.executor.core_shares import core_shares
 from engine.fleet.remote_engine import RemoteEngine
 from tests.integration.engine.fleet.answers import KINDS, answers_of, prompt_of, until_states
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 def cores_of_threads(pid: int | None) -> list[set[int]]:

@@ -17,25 +17,25 @@ from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import MIB, engine_config
 from tests.integration.real_server import serving, settled
 from tests.redis_server import RedisServer
+from tests.sizes import Size
 
 pytest_plugins = ["tests.store_fixtures"]
 
 TEXT: Final = "Tell me about rivers, lakes and the sea, please. " * 30
-RUNS: Final = 10_000
 RUN_BYTES: Final = 32
 WORD: Final = np.dtype("<u8")
 MANY_VALUES: Final = 20
 """Different bytes of a run of K or V. Others, such as zeros, may occur anywhere."""
 
 
-def runs_of_kv(engine: AsyncLLMEngine) -> list[bytes]:
-    """Return random runs of the K and V that CPU memory holds."""
+def runs_of_kv(engine: AsyncLLMEngine, count: int) -> list[bytes]:
+    """Return `count` random runs of the K and V that CPU memory holds."""
     connector = engine._engine.core.scheduler.connector
     assert isinstance(connector, OffloadConnector)
     pool, source = bytes(connector.tiers.store.pool), random.Random(0)
     pages = [at for at in range(0, len(pool) - 4096, 4096) if any(pool[at : at + RUN_BYTES])]
     runs = set[bytes]()
-    while len(runs) < RUNS:
+    while len(runs) < count:
         begin = source.choice(pages) + source.randrange(4096 - RUN_BYTES)
         run = pool[begin : begin + RUN_BYTES]
         if len(set(run)) >= MANY_VALUES:
@@ -75,7 +75,7 @@ async def exported(http: aiohttp.ClientSession, chat: str) -> list[bytes]:
 
 
 async def test_nothing_outside_the_server_has_a_run_of_kv(
-    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer, size: Size
 ) -> None:
     url = f"unix://{redis_server.socket}"
     config = engine_config(shallow_model, tmp_path / "state", cpu_memory=64 * MIB, redis_url=url, disk=True)
@@ -84,7 +84,7 @@ async def test_nothing_outside_the_server_has_a_run_of_kv(
         await said(http, chat, TEXT, params={"max_tokens": 2})
         await said(http, chat, "And the mountains?", params={"max_tokens": 2})
         await settled(engine)
-        runs = runs_of_kv(engine)
+        runs = runs_of_kv(engine, size.pick(small=1_000, full=10_000))
         exports = await exported(http, chat)
     disk = [path.read_bytes() for path in (tmp_path / "state" / "kv").rglob("*") if path.is_file()]
     with redis_server.client() as client:
@@ -94,7 +94,7 @@ async def test_nothing_outside_the_server_has_a_run_of_kv(
     assert len(disk) > 4 < len(redis)
     assert all(TEXT[:40].encode() in file for file in exports), "each export has the chat"
     texts = [each for run in runs for each in as_text(run)]
-    assert num_found(runs, [b"x" + b"".join(runs)]) == RUNS, "a run that is there is found"
+    assert num_found(runs, [b"x" + b"".join(runs)]) == len(runs), "a run that is there is found"
     assert num_found(texts, [b"\n".join(texts)]) == len(set(texts))
     assert num_found(runs, [*disk, *redis, *exports]) == 0
     assert num_found(texts, exports) == 0

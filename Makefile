@@ -197,7 +197,7 @@ bench-page-peer: test-setup ## compare the page with Open WebUI's in Chromium, 2
 bench-sampler: ## measure what sampling settings add to a step of 32 decodes; JSON and table in bench/results
 bench-sampler-vocabulary: ## measure what sampling settings add to a step with 151,936 and 262,144 ids, on random weights; JSON and table in bench/results
 bench-slow-disk: ## measure what a disk that hangs or is slow costs requests that need no disk; JSON and table in bench/results, five minutes
-bench-speculation: ## measure the gain of speculation where answers copy their prompts, and its cost elsewhere; JSON and table in bench/results
+bench-speculation: ## measure the gain of speculation where answers copy their prompts or repeat earlier answers, and its cost elsewhere; JSON and tables in bench/results
 bench-start: ## measure the time and memory of a second start
 bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
 bench-weights: ## measure multiplication by weights of each format as a share of what the machine can do, and print a table

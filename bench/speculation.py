@@ -4,6 +4,7 @@ Two servers that differ only by `--no-speculation` answer the same requests alte
 ratio is that of tokens per second, from sending the first request of a load to the end of the last one. Even with two
 identical servers, the one that was started first may be slower by a twentieth. So both are started twice, in either
 order, and the result is the geometric mean of the medians of both halves. The first round of each half is a warm-up.
+Each round has new tenants, because a tenant's later rounds would repeat phrases of the earlier ones.
 
 An edit is the second turn of a chat about a text and changes a name in it. In the first turn, a model of this size does
 not copy. The table says how much of the answers occurs in their prompts. Whether the name was changed is not judged.
@@ -22,15 +23,18 @@ from pathlib import Path
 from typing import Final
 
 from app.load.answer import Answer
-from app.load.client import Generation, Message
+from app.load.client import Generation, LoadClient, Message
+from bench import phrase_replay
 from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.report import RESULTS, show_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stats import median, share
+from bench.tenant_keys import TenantKeys
 
 ROUNDS: Final = 6
 """Rounds of each half."""
+REPLAY_ROUNDS: Final = 2
 
 TEXTS: Final = Path(__file__).with_name("quality_text")
 EDITS: Final = (
@@ -188,17 +192,19 @@ def _said(role: str, text: str) -> Message:
     return {"role": role, "content": text}
 
 
-async def ask(server: EbbServer, load: Load) -> Measured:
-    """Send all requests of a load, `load.streams` at a time."""
+async def ask(server: EbbServer, load: Load, key: str) -> Measured:
+    """Send all requests of a load, `load.streams` at a time, as the tenant of `key`."""
     room = asyncio.Semaphore(load.streams)
+    assert server.base_url is not None, "the server is not running"
+    async with LoadClient(server.base_url, model=await server.client.model(), api_key=key) as client:
 
-    async def one(messages: Sequence[Message], how: Generation) -> Answer:
-        async with room:
-            return await server.client.chat(messages, how)
+        async def one(messages: Sequence[Message], how: Generation) -> Answer:
+            async with room:
+                return await client.chat(messages, how)
 
-    began = time.perf_counter()
-    answers = await asyncio.gather(*(one(messages, how) for messages, how in load.requests))
-    return Measured(tuple(answers), time.perf_counter() - began)
+        began = time.perf_counter()
+        answers = await asyncio.gather(*(one(messages, how) for messages, how in load.requests))
+        return Measured(tuple(answers), time.perf_counter() - began)
 
 
 async def measure(measured_loads: Sequence[Load], rounds: int, root: Path) -> list[Row]:
@@ -220,12 +226,22 @@ async def _half(
     found: list[list[dict[str, Measured]]] = [[] for _ in measured_loads]
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(EbbServer(arm, root / arm.name)) for arm in arms]
+        makers = {server.settings.name: TenantKeys(server.base_url or "") for server in servers}
         for number in range(rounds + 1):
             print(f"{arms[0].name} first, round {number} of {rounds}", file=sys.stderr, flush=True)
-            for load, results in zip(measured_loads, found, strict=True):
+            names = [f"{load.name} {load.streams} {number}".replace(" ", "-") for load in measured_loads]
+            keys = {arm: await maker.make(names) for arm, maker in makers.items()}
+            for at, (load, results) in enumerate(zip(measured_loads, found, strict=True)):
                 order = servers if number % 2 else servers[::-1]
-                results.append({server.settings.name: await ask(server, load) for server in order})
+                results.append(
+                    {arm: await ask(server, load, keys[arm][at]) for server in order for arm in [server.settings.name]}
+                )
     return [results[1:] for results in found]
+
+
+async def _replayed(replays: Sequence[phrase_replay.Replay], rounds: int, root: Path) -> list[phrase_replay.ReplayRow]:
+    async with EbbServer(ARMS[0], root / "replays") as server:
+        return await phrase_replay.measure(server, replays, rounds)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -251,11 +267,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     rounds, sizes = (1, (48, 24)) if arguments.quick else (arguments.rounds, (320, 200))
+    replays = phrase_replay.replays(*((6, 24) if arguments.quick else (200, 100)))
     if rounds < 1:
         parser.error("--rounds must be at least 1")
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-speculation-", ignore_cleanup_errors=True) as root:
             rows = run_to_end(measure(loads(*sizes), rounds, Path(root)))
+            replayed = run_to_end(_replayed(replays, 1 if arguments.quick else REPLAY_ROUNDS, Path(root)))
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
@@ -263,9 +281,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         "machine": asdict(describe_machine()),
         "rounds": rounds,
         "rows": [asdict(row) | {"met": row.met} for row in rows],
+        "replays": [asdict(row) | {"met": row.met} for row in replayed],
     }
-    show_results(arguments.out, "speculation", result, table(rows))
-    return 0 if all(row.met for row in rows) else 1
+    show_results(arguments.out, "speculation", result, f"{table(rows)}\n{phrase_replay.table(replayed)}")
+    return 0 if all(row.met for row in rows) and all(row.met for row in replayed) else 1
 
 
 if __name__ == "__main__":

@@ -184,7 +184,6 @@ bench-eviction: ## replay a trace of chats against the eviction policies of the 
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
 bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router (ARGS="--parts roles" for one part); JSON in bench/results, page in docs
 bench-fleet-wire: ## measure what a replica costs against an engine in the server's process, and a hand-over; JSON and table in bench/results, two minutes
-bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
 bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 stateless requests; JSON and table in bench/results, 40 minutes

@@ -1,7 +1,7 @@
 """Token sequences of a whole conversation: every one that the engine computed, and where its answers ended."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.token_history import ID_BYTES, MessageTokens
@@ -40,43 +40,52 @@ class TokenTrail:
         return TokenTrail(ids, (*before.ends, len(ids) // ID_BYTES - bool(node.tokens.ids)), model)
 
 
-def trails_of(nodes: Iterable[TokenNode]) -> list[TokenTrail]:
+def trails_of(nodes: Sequence[TokenNode]) -> list[TokenTrail]:
     """Return the trails of all branches of one conversation, under each prompt key. None is a prefix of another."""
-    lists: defaultdict[str, list[TokenNode]] = defaultdict(list)
-    for node in nodes:
-        lists[node.id].append(node)
-    below: defaultdict[str | None, list[str]] = defaultdict(list)
-    for message_id, [first, *_] in lists.items():
-        below[first.parent_id].append(message_id)
-    continued = _continued(lists, below)
+    own, below = _lists(nodes), _children(nodes)
+    continued = _continued(own, below)
     trails: list[TokenTrail] = []
     todo = [(message_id, dict[str, TokenTrail]()) for message_id in below[None]]
     while todo:
         message_id, above = todo.pop()
-        made = {
-            key: above.get(key, TokenTrail()).then(node)
-            for node in lists[message_id]
-            if (key := node.tokens.prompt_key) or node.tokens.ids
-        }
+        made = {key: above.get(key, TokenTrail()).then(node) for key, node in own[message_id].items()}
         trails += [trail for key, trail in made.items() if trail.ids and (message_id, key) not in continued]
         todo += [(child, above | made) for child in below[message_id]]
     return trails
 
 
+def _lists(nodes: Sequence[TokenNode]) -> dict[str, dict[str, TokenNode]]:
+    """Return the lists of tokens of each message by their prompt key."""
+    own: dict[str, dict[str, TokenNode]] = {node.id: {} for node in nodes}
+    for node in nodes:
+        if node.tokens.prompt_key or node.tokens.ids:
+            own[node.id][node.tokens.prompt_key] = node
+    for node in nodes:
+        # An answer without tokens ends each prompt of its question.
+        if node.role == "assistant" and not own[node.id] and node.parent_id is not None:
+            own[node.id] = dict.fromkeys(own.get(node.parent_id, ()), node)
+    return own
+
+
+def _children(nodes: Sequence[TokenNode]) -> defaultdict[str | None, list[str]]:
+    """Return the ids of the messages below each one; below None, the first ones."""
+    below: defaultdict[str | None, list[str]] = defaultdict(list)
+    for message_id, parent_id in {node.id: node.parent_id for node in nodes}.items():
+        below[parent_id].append(message_id)
+    return below
+
+
 def _continued(
-    lists: Mapping[str, Sequence[TokenNode]], below: Mapping[str | None, Sequence[str]]
+    own: Mapping[str, Mapping[str, TokenNode]], below: Mapping[str | None, Sequence[str]]
 ) -> set[tuple[str, str]]:
     """Return the message and the prompt key of each list of tokens that one of a later message continues."""
     continued = set[tuple[str, str]]()
     todo = [(message_id, dict[str, str]()) for message_id in below.get(None, ())]
     while todo:
         message_id, above = todo.pop()
-        own = [node.tokens for node in lists[message_id] if node.tokens.prompt_key or node.tokens.ids]
         continued |= {
-            (above[tokens.prompt_key], tokens.prompt_key)
-            for tokens in own
-            if not tokens.starts_prompt and tokens.prompt_key in above
+            (above[key], key) for key, node in own[message_id].items() if not node.tokens.starts_prompt and key in above
         }
-        here = above | {tokens.prompt_key: message_id for tokens in own}
+        here = above | dict.fromkeys(own[message_id], message_id)
         todo += [(child, here) for child in below.get(message_id, ())]
     return continued

@@ -175,7 +175,7 @@ async def test_menu_of_pinned_chat_says_whether_its_kv_is_kept(chat: ChatPage) -
     reserved = await chat.page.request.put("/api/admin/tenants/local/limits", data={"kv_reserved": 1 << 20})
     assert reserved.ok, await reserved.text()
     await chat.menu_of("Tides").click()
-    await expect(unpin).to_have_accessible_description(re.compile(r"^Cache kept on the disk: [1-9]"))
+    await expect(unpin).to_have_accessible_description(re.compile(r"^Cache kept on the disk \([1-9]"))
     await unpin.click()
     await expect(chat.page.get_by_role("heading", name="Pinned")).to_have_count(0)
 

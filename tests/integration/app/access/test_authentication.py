@@ -14,6 +14,8 @@ from yarl import URL
 from app.http.error_formats import is_ollama
 from app.services import Services
 from engine.testing.script import ANSWER_WORDS
+from models.retrieval.folder import Retrieval
+from models.retrieval.score_head import ScoreHead
 from tests.integration.app.access.route_tables import (
     ADMIN,
     FOLLOWED,
@@ -177,6 +179,7 @@ async def test_shared_routes_reveal_nothing_of_other_tenants(people: People) -> 
     await things_of_alice(people)
     await people.alice.put("/api/draft", json={"text": SECRET})
     people.engine.allow(None)
+    people.engine.retrieval = Retrieval(head=ScoreHead([0.0, 0.0, 0.0]))
     for call, body in SHARED.items():
         method, path = call[0], call[1].replace("{name:path}", "fake-1")
         if path == "/api/search":

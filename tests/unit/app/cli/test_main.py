@@ -84,8 +84,8 @@ class Watched:
 def test_profile_takes_exactly_the_settings_of_its_engine(run: Run, tmp_path: Path) -> None:
     watched = Watched(load_settings({}, environ={"HOME": "/nowhere"}))
     Settings.engine_config(cast("Settings", watched), model_path=tmp_path, model_name="m", secret=b"")
-    # The profile has separate directories, and finds the model before the engine is configured.
-    expected = watched.read - {"state_dir", "disk_kv_dir"} | {"model"}
+    # The profile has separate directories, and finds the models before the engine is configured.
+    expected = watched.read - {"state_dir", "disk_kv_dir"} | {"model", "draft_model"}
     accepted = set(re.findall(r"^  --([a-z-]+)", run("profile", "--help").stdout, re.MULTILINE))
     settings = {option.name: option.field_name for option in OPTIONS}
     assert {settings[name] for name in accepted & settings.keys()} == expected

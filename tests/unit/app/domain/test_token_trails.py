@@ -41,6 +41,7 @@ def test_rerendered_prompt_is_a_separate_trail() -> None:
 
 def test_answer_without_tokens_ends_after_its_prompt() -> None:
     assert trails_of([node("q1", None, [1], starts=True), node("a1", "q1", [])]) == [trail([1], 1)]
+    assert trails_of([node("a1", "q1", [], key=""), node("q1", None, [1], starts=True)]) == [trail([1], 1)]
     assert trails_of([node("a1", None, [])]) == []
 
 

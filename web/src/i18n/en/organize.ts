@@ -32,7 +32,7 @@ export const texts = {
     unpin: "Unpin",
     /** Whether the disk keeps the cache of a pinned chat. */
     kept: {
-      all: (size: string) => `Cache kept on the disk: ${size}`,
+      all: (size: string) => `Cache kept on the disk (${size})`,
       full: (size: string) => `Cache kept in part: ${size}. The space reserved for you is full.`,
       begun: (size: string) => `Cache kept in part: ${size}. The rest follows with the next answer.`,
       unreserved: "The cache may be dropped: no space is reserved for you.",

@@ -84,8 +84,8 @@ it("names the actions of the last answer alone", () => {
 
 it.each([
   ["of nothing", { content: "" }, /ended without an answer\. Regenerate it/],
-  ["of thoughts alone", { content: " \n", reasoning: "Hm." }, /is in its thoughts\. Regenerate the answer/],
-  ["of thoughts up to the limit", { content: "", reasoning: "Hm.", status: "incomplete", finish_reason: "length" }, /token limit\..*is in its thoughts/],
+  ["of thoughts alone", { content: " \n", reasoning: "Hm." }, /wrote thoughts, but no answer\. Regenerate the answer/],
+  ["of thoughts up to the limit", { content: "", reasoning: "Hm.", status: "incomplete", finish_reason: "length" }, /token limit\..*wrote thoughts, but no answer/],
 ] as const)("says that there is no answer, and what to do, for one %s", (_name, changes, said) => {
   show({ status: "complete", finish_reason: "stop", ...changes });
   expect(document.querySelector("article")?.textContent.replace(/\s+/g, " ")).toMatch(said);
@@ -98,5 +98,5 @@ it.each([
   ["complete", { content: "low tide" }],
 ] as const)("does not say so for one that is %s", (_name, changes) => {
   show({ status: "complete", finish_reason: "stop", content: "", ...changes });
-  expect(document.querySelector("article")?.textContent).not.toMatch(/without an answer|in its thoughts/);
+  expect(document.querySelector("article")?.textContent).not.toMatch(/without an answer|but no answer/);
 });

@@ -8,7 +8,7 @@ function note(fields: Partial<PromisedChat>): string {
 }
 
 it("says how much of a pinned chat is kept", () => {
-  expect(note({})).toMatch(/^Cache kept on the disk: 3.MiB$/u);
+  expect(note({})).toMatch(/^Cache kept on the disk \(3.MiB\)$/u);
 });
 
 it("says why a pinned chat is not kept", () => {

@@ -39,7 +39,9 @@ async def test_chat_returns_to_its_replica(fleet: RemoteEngine, alone: AsyncLLME
 async def test_requests_are_divided_among_idle_replicas(fleet: RemoteEngine) -> None:
     await until_states(fleet, "ok", "ok")
     readers = [(await reading(fleet, prompt_of(100, salt), LONG))[0] for salt in range(200, 204)]
-    assert [each.answers for each in fleet.stats().replicas] == [2, 2]
+    answers = [each.answers for each in fleet.stats().replicas]
+    # Beyond one for each, the measured speeds decide, which differ on a busy machine.
+    assert (sum(answers), min(answers) > 0) == (4, True), answers
     for each in readers:
         fleet.abort(each.stream.request_id)
         assert (await each.whole()).finish_reason == "abort"

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from models.encoder.config import EncoderConfig
-from models.encoder.parts import LayerNorm, Linear, attend
+from models.encoder.parts import LayerNorm, Linear, attend, positions_in
 
 
 class BertLayer:
@@ -61,8 +61,7 @@ class BertNetwork:
 
     def forward(self, ids: torch.Tensor, kinds: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """See `models.interface.encoder.Encoder`."""
-        first = self._config.first_position
-        positions = torch.cat([torch.arange(first, first + length) for length in lengths]).to(ids.device)
+        positions = self._config.first_position + positions_in(lengths, ids.device)
         kinds = kinds.clamp(max=self._config.num_kinds - 1)
         x = self._words[ids].float() + self._positions[positions].float() + self._kinds[kinds].float()
         x = self._norm(x)

@@ -6,16 +6,19 @@ import torch
 from torch.nn import functional
 
 from models.encoder.config import EncoderConfig
-from models.encoder.parts import LayerNorm, Linear, attend
+from models.encoder.parts import LayerNorm, Linear, attend, positions_in
+from models.layers.rope import RotaryTable
 
 
 class ModernBertLayer:
     """One layer: x + attention(norm(x)), then x + mlp(norm(x)). The first layer has no norm before its attention."""
 
-    def __init__(self, config: EncoderConfig, index: int, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(
+        self, config: EncoderConfig, index: int, rope: RotaryTable, dtype: torch.dtype, device: torch.device
+    ) -> None:
         hidden, inner = config.hidden_size, config.intermediate_size
         self._shape = (-1, 3, config.num_heads, config.head_dim)
-        self._window, self.theta = config.windows[index], config.thetas[index]
+        self._window, self.rope = config.windows[index], rope
         attention, mlp = config.attention_bias, config.mlp_bias
         self._qkv = Linear(hidden, 3 * hidden, bias=attention, dtype=dtype, device=device)
         self._out = Linear(hidden, hidden, bias=attention, dtype=dtype, device=device)
@@ -25,12 +28,12 @@ class ModernBertLayer:
         self._norm = LayerNorm(hidden, config.eps, bias=config.norm_bias, device=device)
 
     def __call__(
-        self, x: torch.Tensor, turns: tuple[torch.Tensor, torch.Tensor], lengths: Sequence[int]
+        self, x: torch.Tensor, rows: tuple[torch.Tensor, torch.Tensor], lengths: Sequence[int]
     ) -> torch.Tensor:
-        """Map x [T, hidden] to [T, hidden]. turns: cos and sin of the positions, [T, 1, head_dim / 2]."""
+        """Map x [T, hidden] to [T, hidden]. rows: those of the positions in the rotary table."""
         normed = x if self._before is None else self._before(x)
         q, k, v = self._qkv(normed).view(self._shape).unbind(1)
-        attended = attend(_rotated(q, *turns), _rotated(k, *turns), v, lengths, self._window)
+        attended = attend(self.rope.rotate(q, rows), self.rope.rotate(k, rows), v, lengths, self._window)
         x = x + self._out(attended)
         value, gate = self._up(self._norm(x)).chunk(2, dim=-1)
         return x + self._down(functional.gelu(value.contiguous()) * gate)
@@ -59,7 +62,14 @@ class ModernBertNetwork:
         self._first, self._last, self._head_norm = (
             LayerNorm(hidden, config.eps, bias=config.norm_bias, device=device) for _ in range(3)
         )
-        self._layers = [ModernBertLayer(config, index, dtype, device) for index in range(config.num_layers)]
+        ropes = {
+            theta: RotaryTable(config.head_dim, config.max_position_embeddings, theta, None, device)
+            for theta in set(config.thetas)
+        }
+        self._layers = [
+            ModernBertLayer(config, index, ropes[theta], dtype, device) for index, theta in enumerate(config.thetas)
+        ]
+        self._ropes = tuple(ropes.values())
         self._dense = Linear(hidden, hidden, bias=config.head_bias, dtype=torch.float32, device=device)
         self._label = Linear(hidden, 1, bias=True, dtype=torch.float32, device=device)
 
@@ -67,10 +77,10 @@ class ModernBertNetwork:
         """See `models.interface.encoder.Encoder`. Both texts of a pair are of one kind."""
         del kinds
         x = self._first(self._words[ids].float())
-        positions = torch.cat([torch.arange(length) for length in lengths])
-        turns = {theta: _turns(positions, theta, self._config.head_dim, x.device) for theta in set(self._config.thetas)}
+        positions = positions_in(lengths, x.device)
+        rows = {rope: rope.rows(positions) for rope in self._ropes}
         for layer in self._layers:
-            x = layer(x, turns[layer.theta], lengths)
+            x = layer(x, rows[layer.rope], lengths)
         return self._last(x)
 
     def label(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -92,18 +102,3 @@ class ModernBertNetwork:
             return slots
         head = self._dense.slots("head.dense") | self._head_norm.slots("head.norm")
         return slots | head | self._label.slots("classifier")
-
-
-def _turns(
-    positions: torch.Tensor, theta: float, width: int, device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cos and sin of each position, [T, 1, width / 2] each."""
-    frequencies = 1.0 / theta ** (torch.arange(0, width, 2, dtype=torch.float32) / width)
-    angles = (positions[:, None].float() * frequencies)[:, None]
-    return angles.cos().to(device), angles.sin().to(device)
-
-
-def _rotated(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    """Rotate the pairs of x [T, heads, width], in the order of halves."""
-    one, other = x.chunk(2, dim=-1)
-    return torch.cat((one * cos - other * sin, other * cos + one * sin), dim=-1)

@@ -66,6 +66,11 @@ def spans(lengths: Sequence[int]) -> Iterator[slice]:
         start += length
 
 
+def positions_in(lengths: Sequence[int], device: torch.device) -> torch.Tensor:
+    """Return the position of each row in its own text, int64 [T], for texts that follow each other."""
+    return torch.cat([torch.arange(length) for length in lengths]).to(device)
+
+
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: Sequence[int], window: int = 0) -> torch.Tensor:
     """Let each token attend to its whole text, in both directions. Return [T, heads * width].
 

@@ -1,4 +1,4 @@
-"""config.json of encoders: shapes of published ones, and what is refused."""
+"""Reading of config.json for encoders: the shapes of published models, and the refused settings."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -10,11 +10,9 @@ from typing import Final
 from starlette.requests import Request
 
 from app.host.backend import Backend
-from app.http.client_presence import while_present
-from app.logs.request_log import log_embedded
 from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.serving.prompts import text_ids
-from app.serving.texts import Text, TextsCall, vector_of
+from app.serving.texts import Text, computed, vector_of
 from app.tenants.gate import gate_of
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import SamplingParams
@@ -64,20 +62,15 @@ async def embed(
 
     Raise the refusal of the engine or of the tenant's limits, with the path of the text, or the error of `failure_of`.
     """
-    gate = gate_of(request)
-    gate.check(engine)
+    gate_of(request).check(engine)
     num_characters = sum(len(text.given) for text in texts)
     prompts = [await _ids(request, engine, text, num_characters) for text in texts]
     if cuts:
         prompts = [_cut(engine, ids) for ids in prompts]
-    num_tokens = sum(map(len, prompts))
-    async with gate.embedding(engine, num_tokens) as queue:
-        call = TextsCall(engine, queue, urgency, request.state.request_id, adapter, PARAMS)
-        paths = [text.path for text in texts]
-        outputs = await while_present(request, call.outputs(list(zip(prompts, paths, strict=True))))
-    log_embedded(request.state.request_id, outputs)
+    placed = [(ids, text.path) for ids, text in zip(prompts, texts, strict=True)]
+    outputs = await computed(request, engine, placed, PARAMS, urgency, adapter=adapter)
     vectors = await apart_if(len(outputs) > FEW_TEXTS, lambda: list(map(unit_vector, outputs)))
-    return Embedded(vectors, num_tokens)
+    return Embedded(vectors, sum(map(len, prompts)))
 
 
 def _cut(engine: Backend, ids: list[int]) -> list[int]:

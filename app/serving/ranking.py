@@ -14,12 +14,10 @@ from typing import Final
 from starlette.requests import Request
 
 from app.host.backend import Backend
-from app.http.client_presence import while_present
-from app.logs.request_log import log_embedded
 from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.serving.embedding import FEW_TEXTS, embed
 from app.serving.prompts import text_ids
-from app.serving.texts import Text, TextsCall, vector_of
+from app.serving.texts import Text, computed, vector_of
 from app.tenants.gate import gate_of
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from engine.api.sampling_params import SamplingParams
@@ -99,18 +97,18 @@ class RankingCall:
     async def _by_head(self, pairs: Sequence[Pair], head: ScoreHead | LabelHead) -> Scored:
         num_characters = sum(len(pair.query) + len(pair.document) for pair in pairs)
         prompts = [await self._prompt(pair, num_characters) for pair in pairs]
-        paths = [pair.path for pair in pairs]
-        num_tokens = sum(map(len, prompts))
-        prefixes = self._prefixes(pairs, prompts)
-        async with gate_of(self.request).embedding(self.engine, num_tokens) as queue:
-            params = SamplingParams(temperature=0.0, pooling=head.pooling)
-            call = TextsCall(self.engine, queue, self.urgency, self.request.state.request_id, self.adapter, params)
-            work = call.outputs(list(zip(prompts, paths, strict=True)), prefixes)
-            outputs = await while_present(self.request, work)
-        log_embedded(self.request.state.request_id, outputs)
+        outputs = await computed(
+            self.request,
+            self.engine,
+            [(ids, pair.path) for ids, pair in zip(prompts, pairs, strict=True)],
+            SamplingParams(temperature=0.0, pooling=head.pooling),
+            self.urgency,
+            adapter=self.adapter,
+            prefixes=self._prefixes(pairs, prompts),
+        )
         is_long = len(outputs) > FEW_TEXTS
         scores = await apart_if(is_long, lambda: [head.score(vector_of(output)) for output in outputs])
-        return Scored(scores, num_tokens)
+        return Scored(scores, sum(map(len, prompts)))
 
     async def _prompt(self, pair: Pair, num_characters: int) -> list[int]:
         """Return the prompt of one pair. num_characters: the length of all texts together."""

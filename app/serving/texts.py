@@ -8,9 +8,13 @@ from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starlette.requests import Request
+
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
-from app.tenants.gate import Queue
+from app.http.client_presence import while_present
+from app.logs.request_log import log_embedded
+from app.tenants.gate import Queue, gate_of
 from engine.api.errors import EngineError, InvalidRequestError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
@@ -32,7 +36,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class TextsCall:
+class _TextsCall:
     """The engine requests of one client request.
 
     params: of each text's request, whose last output has a vector.
@@ -86,6 +90,28 @@ class TextsCall:
             if error.param == "prompt":
                 error.param = path
             raise
+
+
+async def computed(
+    request: Request,
+    engine: Backend,
+    prompts: Sequence[tuple[list[int], str]],
+    params: SamplingParams,
+    urgency: Urgency,
+    *,
+    adapter: str = "",
+    prefixes: Sequence[list[int]] = (),
+) -> list[RequestOutput]:
+    """Compute the prompts of a client request under the tenant's limits, as `_TextsCall.outputs` does, and log them.
+
+    All are aborted if the client leaves. Raise the refusal of the engine or of the tenant's limits, with the path of
+    the text, or the error of `failure_of`.
+    """
+    async with gate_of(request).embedding(engine, sum(len(ids) for ids, _ in prompts)) as queue:
+        call = _TextsCall(engine, queue, urgency, request.state.request_id, adapter, params)
+        outputs = await while_present(request, call.outputs(prompts, prefixes))
+    log_embedded(request.state.request_id, outputs)
+    return outputs
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, RequestOutput]]) -> list[RequestOutput]:

@@ -75,7 +75,7 @@ class DeferredBlocks:
         return [key for key in keys if key not in dropped]
 
     def was_dropped(self, key: BlockKey) -> bool:
-        """Return whether the latest of a block's stays in CPU memory ended unwritten, as far as is remembered."""
+        """Return whether CPU memory last evicted a block before a tier had it. Old evictions are forgotten."""
         return self._dropped.has(key)
 
     def on_committed(self, keys: Iterable[BlockKey]) -> None:

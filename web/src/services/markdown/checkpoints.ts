@@ -2,7 +2,7 @@ import { openFormula } from "./formulas";
 import type { References } from "./labels";
 import type { BlockState, Env, Parser, Token } from "./parser";
 
-/** Where the reading of a container goes on: a list item, a quote, a foldable part, or a footnote. */
+/** The place at which the parser resumes a container: a list item, a quote, a foldable part, or a footnote. */
 interface Checkpoint {
   /** The line to go on at. */
   line: number;

@@ -41,7 +41,7 @@ const PURIFY = {
   ALLOWED_URI_REGEXP: LINKED,
 };
 
-/** Return the tokens of the blocks of `text`, whose newlines are `\n`. The parser goes on at the checkpoints of `env`, if it has them. */
+/** Return the tokens of the blocks of `text`, whose newlines are `\n`. The parser resumes at the checkpoints of `env`, if there are any. */
 export function parse(text: string, env: Env): Token[] {
   const tokens: Token[] = [];
   checkpointsOf(env)?.begin(text);

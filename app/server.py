@@ -148,9 +148,10 @@ def make_app(
     return app
 
 
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.0001
 """Seconds after which a thread that runs Python gives up the GIL to the event loop, or to the thread that begins the
 model's next step. Python's default of 5 ms is a tenth of a step, lost several times a step while an import is parsed.
+The event loop gives up the GIL at each system call and then waits for so long, dozens of times a request.
 """
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -16,6 +16,7 @@ from app.http.client_presence import stop_if_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError, UnsupportedEncodingError
 from app.logs.request_log import message
 from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, parse_body
+from app.tenants.fair_threads import apart_if
 from app.tenants.principal import Principal
 from app.tenants.tenant_threads import TenantThreads
 from engine.api.errors import InvalidRequestError, OverloadedError
@@ -28,6 +29,9 @@ BLOCK_BYTES: Final = 64 << 10
 
 STEP_BYTES: Final = 1 << 20
 """Decompressed bytes that a step writes at most: a few milliseconds."""
+
+LONG_BODY: Final = 32 << 10
+"""Bytes from which the parts of a request are read, and its prompt is prepared, off the event loop."""
 
 MOST_OF_ONE: Final = 256 << 20
 """Bytes of all bodies of one tenant that are being read or used: four files to import."""
@@ -146,6 +150,7 @@ class Inflation:
 
 
 Model = TypeVar("Model", bound=RequestModel)
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -162,12 +167,18 @@ async def read_body(request: Request, model: type[Model], limit: int) -> Model:
         InvalidRequestError: the body does not match `model`.
     """
     body = await read_bytes(request, limit)
+    request.state.is_long = len(body) >= LONG_BODY
     try:
-        return _parsed(request, model, body)
+        return await apart_if_long(request, lambda: _parsed(request, model, body))
     finally:
         # The answer may take long, and needs the body no more.
         if (memory := _memory(request)) is not None:
             memory.close()
+
+
+async def apart_if_long(request: Request, work: Callable[[], T]) -> T:
+    """Return what `work` makes of a request's fields, on a thread if the body was long."""
+    return await apart_if(request.state.is_long, work)
 
 
 def _parsed(request: Request, model: type[Model], body: bytes) -> Model:

@@ -23,8 +23,9 @@ from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_o
 from app.prompts.exact_ids import exact_ids
 from app.prompts.headless import HEAD, NOTHING_LACKS, Headless, HeadPart
 from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
-from app.prompts.tokenization import LONG_TEXT, apart_if, never_stop, size_of, to_ids
+from app.prompts.tokenization import LONG_TEXT, never_stop, size_apart, to_ids
 from app.prompts.volatile_lines import TreatedLines
+from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from models.chat.format import Message
 from models.errors import ModelError
@@ -129,7 +130,7 @@ class WholePrompts:
         salt, identity = engine.tenant_salt(gate.tenant), self._host.prompt_identity_of(engine)
         dialogue = Dialogue(salt, identity)
         self._memory.owners.note(dialogue.owner, gate.tenant)
-        is_long = size_of(messages) >= LONG_TEXT
+        is_long = await size_apart(messages) >= LONG_TEXT
         stable, seals = await apart_if(is_long, lambda: self._sealed(dialogue, messages))
         headless, own = await apart_if(is_long, lambda: Headless.of(salt, identity, messages))
         history = await self._history(seals, is_long=is_long)
@@ -142,7 +143,7 @@ class WholePrompts:
             gate,
             engine,
             lambda: _encoded(engine, history, stable.messages, thinking, opening),
-            size_of(stable.messages[history.num_messages :]) + len(opening),
+            await size_apart(stable.messages[history.num_messages :]) + len(opening),
             param=param,
             stop=stop,
         )

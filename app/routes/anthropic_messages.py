@@ -17,6 +17,7 @@ from app.host.backend import Backend
 from app.http.error_formats import ANTHROPIC_ROUTE
 from app.http.media_types import EVENTS, JSON
 from app.http.operation import Operation
+from app.http.request_body import apart_if_long
 from app.prompts.stateless import Remember, WholePrompt
 from app.services import services_of
 from app.serving.prompts import whole_prompt
@@ -29,9 +30,9 @@ async def messages(request: Request, fields: MessagesRequest) -> Response:
     services = services_of(request)
     engine = services.model.host.require(fields.model)
     adapter = services.model.host.adapter_of(fields.model)
-    offer, tools = fields.offer, engine.chat_format.tools
+    offer, tools = await apart_if_long(request, lambda: fields.offer), engine.chat_format.tools
     free = fields.sampling_params(engine.sampling_defaults)
-    params = offer.applied(free, tools)
+    params = await apart_if_long(request, lambda: offer.applied(free, tools))
     prompt = await _prompt(request, engine, fields)
     head: MessageHead = {
         "id": new_id("msg"),
@@ -89,9 +90,8 @@ async def _diagnostics(
     """Record the prompt of a message, and return how it diverges from that of the message that `fields` name."""
     diagnostics, tenant = services_of(request).model.diagnostics, gate_of(request).tenant
     thinking = fields.thinking_mode(engine)
-    digest = await diagnostics.digest(
-        engine, tenant, fields.offer, fields.turns(), prompt.ids, thinking, adapter=adapter
-    )
+    turns = await apart_if_long(request, fields.turns)
+    digest = await diagnostics.digest(engine, tenant, fields.offer, turns, prompt.ids, thinking, adapter=adapter)
     diagnostics.keep(engine, tenant, message_id, digest)
     earlier = fields.diagnostics.previous_message_id if fields.diagnostics is not None else None
     return None if earlier is None else diagnostics_json(await diagnostics.compare(engine, tenant, earlier, digest))
@@ -108,7 +108,7 @@ async def count_tokens(request: Request, fields: CountTokensRequest) -> Response
 async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
     thinking, prompts = fields.thinking_mode(engine), services_of(request).model.prompts
     gate_of(request).check(engine)
-    return await whole_prompt(request, engine, prompts, fields.turns(), thinking=thinking, opening=fields.opening)
+    return await whole_prompt(request, engine, prompts, fields.turns, thinking=thinking, opening=fields.opening)
 
 
 def _named(request: Request, response: Response) -> Response:

@@ -24,6 +24,7 @@ from app.host.engine_host import EngineHost
 from app.host.served_model import ServedModel
 from app.http.media_types import JSON, LINES
 from app.http.operation import Operation
+from app.http.request_body import apart_if_long
 from app.prompts.stateless import Remember
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.routes.kept_models import keep_alive, without_prompt
@@ -46,20 +47,22 @@ async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     adapter = adapter_of_tagged(host, fields.model)
     if not fields.messages:
         return await without_prompt(host, fields, OllamaChatShape(fields.model))
-    thinking, tools, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
+    thinking, tools = fields.thinking_mode(engine), engine.chat_format.tools
+    offer = await apart_if_long(request, lambda: fields.offer)
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
     if offer.is_made:
         shape_of = partial(OllamaToolShape, tools.parser(tools=offer.known_functions, only_complete=True))
     shape_of = partial(shape_of, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields))
     gate_of(request).check(engine)
     prompt = await whole_prompt(
-        request, engine, services.model.prompts, fields.turns(), thinking=thinking, opening=fields.opening
+        request, engine, services.model.prompts, fields.turns, thinking=thinking, opening=fields.opening
     )
     shape = shape_of(lines=prompt.lines)
     remember = partial(services.model.prompts.remember, engine, prompt)
     if offer.is_made:
         remember = partial(remember, as_message=partial(offer.as_message, tools, only_complete=True))
-    params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
+    sampling = fields.sampling_params(engine.sampling_defaults)
+    params = await apart_if_long(request, lambda: offer.applied(sampling, tools))
     response = await answer(
         request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember, adapter=adapter
     )
@@ -102,7 +105,7 @@ async def _prompt(
         encode = partial(engine.tokenizer.encode_prompt, text)
         return await text_ids(request, engine, encode, len(text), param="prompt"), UNTREATED, None
     prompts = services_of(request).model.prompts
-    prompt = await whole_prompt(request, engine, prompts, fields.turns(), param="prompt", thinking=thinking)
+    prompt = await whole_prompt(request, engine, prompts, fields.turns, param="prompt", thinking=thinking)
     return prompt.ids, prompt.lines, partial(prompts.remember, engine, prompt)
 
 

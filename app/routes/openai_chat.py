@@ -13,6 +13,7 @@ from app.apis.openai.several_answers import answer_several
 from app.apis.openai.tool_calls import ToolCallShape
 from app.http.media_types import EVENTS, JSON
 from app.http.operation import Operation
+from app.http.request_body import apart_if_long
 from app.services import services_of
 from app.serving.prompts import whole_prompt
 from app.serving.request import answer
@@ -25,12 +26,13 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
     engine = services.model.host.require(fields.model)
     adapter = services.model.host.adapter_of(fields.model)
     thinking, tools = fields.thinking_mode(engine), engine.chat_format.tools
-    offer = fields.offer
-    params = offer.applied(fields.sampling_params(engine.sampling_defaults), tools)
+    offer = await apart_if_long(request, lambda: fields.offer)
+    sampling = fields.sampling_params(engine.sampling_defaults)
+    params = await apart_if_long(request, lambda: offer.applied(sampling, tools))
     num_answers = fields.num_answers(engine.config.scheduler.max_answers)
     gate_of(request).check(engine)
     prompt = await whole_prompt(
-        request, engine, services.model.prompts, fields.turns(), thinking=thinking, opening=fields.opening
+        request, engine, services.model.prompts, fields.turns, thinking=thinking, opening=fields.opening
     )
     ids = fields.kept(prompt.ids, engine.max_model_len)
     remember = partial(services.model.prompts.remember, engine, prompt) if ids is prompt.ids else None

@@ -21,9 +21,11 @@ async def tokenize(request: Request, fields: TokenizeRequest) -> Response:
     engine = services.model.host.require(fields.model)
     fields.check()
     gate_of(request).check(engine)
-    if fields.messages is not None:
-        messages = [*fields.offer.messages, *to_messages(fields.messages)]
-        ids = (await whole_prompt(request, engine, services.model.prompts, messages)).ids
+    if (messages := fields.messages) is not None:
+        prompt = await whole_prompt(
+            request, engine, services.model.prompts, lambda: [*fields.offer.messages, *to_messages(messages)]
+        )
+        ids = prompt.ids
     else:
         text, tokenizer = fields.prompt or "", engine.tokenizer
         with_special = fields.add_special_tokens is not False

@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from app.host.backend import Backend
 from app.http.client_presence import stop_of
+from app.http.request_body import apart_if_long
 from app.prompts.stateless import WholePrompt, WholePrompts
 from app.prompts.tokenization import to_ids
 from app.tenants.gate import gate_of
@@ -20,14 +21,18 @@ async def whole_prompt(
     request: Request,
     engine: Backend,
     prompts: WholePrompts,
-    messages: Sequence[Message],
+    turns: Callable[[], Sequence[Message]],
     *,
     param: str = "messages",
     thinking: ThinkingMode | None = None,
     opening: str = "",
 ) -> WholePrompt:
-    """Build the prompt for an answer to the messages of a request. The rest is as in `WholePrompts.prompt`."""
+    """Build the prompt for an answer to the messages of a request. The rest is as in `WholePrompts.prompt`.
+
+    turns: returns the messages.
+    """
     gate, stop = gate_of(request), stop_of(request)
+    messages = await apart_if_long(request, turns)
     return await prompts.prompt(gate, engine, messages, param=param, thinking=thinking, opening=opening, stop=stop)
 
 

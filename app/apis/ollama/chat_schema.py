@@ -1,5 +1,6 @@
 """POST /api/chat."""
 
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -86,7 +87,7 @@ class OllamaChatRequest(OllamaRequest):
         """Whether the request asks for nothing but the end of the model in memory."""
         return not self.messages and self.keep_alive == 0
 
-    @property
+    @cached_property
     def offer(self) -> ToolOffer:
         """The tools that the request offers."""
         return ToolOffer(functions=[tool.function.model_dump(exclude_none=True) for tool in self.tools or ()])

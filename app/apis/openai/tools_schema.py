@@ -1,6 +1,7 @@
 """Tools as clients of chat completions describe, choose and call them."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, model_validator
@@ -240,7 +241,7 @@ class ToolFields(RequestModel):
     tool_choice: ToolChoice | None = optional("`none`, `auto`, `required` (or `any`), or the tool that must be called")
     parallel_tool_calls: bool | None = optional("`false` allows one call at most")
 
-    @property
+    @cached_property
     def offer(self) -> ToolOffer:
         """The tools that the request offers, and the choice among them."""
         tools = enumerate(self.tools or ())

@@ -4,7 +4,7 @@ A message comes in the short form or in the form that an answer has.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeGuard
 
 from pydantic import BeforeValidator, Field, Tag
 
@@ -238,16 +238,17 @@ def item_of(fields: Mapping[str, Any]) -> SaidItem:
 def said_in(items: Sequence[RequestItem], path: str) -> dict[str, SaidItem]:
     """Select the items that are stored and become part of prompts, keyed by their path in the request."""
     named = {f"{path}[{index}]": item for index, item in enumerate(items)}
-    return {path: item for path, item in named.items() if isinstance(item, SaidItem) and not _is_silent(item)}
+    return {path: item for path, item in named.items() if is_said(item)}
+
+
+def is_said(item: RequestItem) -> TypeGuard[SaidItem]:
+    """Return whether an item is stored and becomes part of prompts."""
+    return isinstance(item, SaidItem) and not (isinstance(item, ForeignItem) and not item.text)
 
 
 def tools_in(items: Sequence[RequestItem], path: str) -> dict[str, Sequence[ResponseTool]]:
     """Return the tools among the items, keyed by their path in the request."""
     return {f"{path}[{index}].tools": item.tools for index, item in enumerate(items) if isinstance(item, ToolsItem)}
-
-
-def _is_silent(item: SaidItem) -> bool:
-    return isinstance(item, ForeignItem) and not item.text
 
 
 def _text(content: "str | list[Part]") -> str:

@@ -13,8 +13,9 @@ from app.host.engine_host import EngineHost
 from app.prompts.headless import NOTHING_LACKS, HeadPart
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
-from app.prompts.tokenization import MANY_MESSAGES, apart_if, never_stop
+from app.prompts.tokenization import MANY_MESSAGES, never_stop
 from app.prompts.turn_prompt import Prompt, PromptMaker, turns_of
+from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from engine.api.errors import PromptTooLongError
 from models.chat.format import Message as ChatMessage
@@ -131,7 +132,7 @@ class ResponsePrompts:
         whole = await self._prompts.prompt(
             self._gate,
             engine,
-            maker.messages(messages),
+            await apart_if(len(messages) >= MANY_MESSAGES, lambda: maker.messages(messages)),
             param="input",
             thinking=thinking_of(engine, fields),
             lacking=lacking,

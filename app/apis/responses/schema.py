@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, Tag
 
 from app.apis.responses.include import LOGPROBS, Includable
-from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, said_in, tools_in
+from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, is_said, said_in, tools_in
 from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
@@ -142,6 +142,11 @@ class PromptFields(CompatibleRequest):
         if isinstance(self.input, str):
             return {"input": InputItem(role="user", content=self.input)}
         return said_in(self.input, "input")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no item becomes part of the prompt."""
+        return not isinstance(self.input, str) and not any(map(is_said, self.input))
 
     @property
     def offer(self) -> ToolOffer:

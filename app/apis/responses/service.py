@@ -48,11 +48,12 @@ from app.host.engine_host import EngineHost
 from app.prompts.cache_diagnostics import CacheDiagnostics, PromptDigest
 from app.prompts.stateless import WholePrompts
 from app.prompts.thinking import note_vain_budget
-from app.prompts.tokenization import LONG_TEXT, apart_if, never_stop
+from app.prompts.tokenization import LONG_TEXT, never_stop
 from app.prompts.tool_offer import ToolOffer
 from app.runs.run import Run
 from app.runs.service import RunRegistry
 from app.storage.store import Store
+from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from app.tenants.limits import LimitReachedError
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -420,7 +421,7 @@ def _check_ended(parent: ResponseParent) -> None:
 
 
 def _check_prompt_fields(fields: PromptFields) -> None:
-    if not fields.items:
+    if fields.is_empty:
         raise InvalidRequestError("input must contain at least one message", param="input")
     if fields.previous_response_id is not None and fields.conversation_id is not None:
         raise InvalidRequestError("previous_response_id and conversation cannot be used together", param="conversation")
@@ -443,8 +444,8 @@ def _may_call(tools: ToolFormat, offer: ToolOffer) -> MayCall:
 
 async def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
     """Create the messages of the input, in a thread if there are many. Raise as `_messages`."""
-    items = fields.items
-    return await apart_if(len(items) + len(parent.path) >= MANY_ITEMS, lambda: _messages(parent, items))
+    is_many = len(fields.input) + len(parent.path) >= MANY_ITEMS
+    return await apart_if(is_many, lambda: _messages(parent, fields.items))
 
 
 def _messages(parent: ResponseParent, items: Mapping[str, SaidItem]) -> list[Message]:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from app.config.reservable import READ_SECONDS
 from app.config.secret import existing_secret
 from app.config.settings import Settings
 from app.config.sizes import format_size
@@ -11,6 +12,7 @@ from app.doctor.memory_plan import kv_bytes
 from app.doctor.network_check import network_of
 from cache_tiers.config import DiskConfig
 from cache_tiers.disk.folder import folder_of
+from cache_tiers.disk.hanging_call import result_within
 from cache_tiers.disk.inspection import DiskInspection
 from cache_tiers.disk.space import existing_part, space_of
 from cache_tiers.disk.tier import why_unsuitable
@@ -31,6 +33,15 @@ def check_disk(settings: Settings) -> Finding:
     if settings.disk_kv_size == 0:
         return Finding("warn", "disk", f"off: {_LOST}", "leave out --disk-kv-size to turn it on")
     parent = settings.disk_kv_parent
+    try:
+        return result_within(READ_SECONDS, lambda: _checked(settings, parent))
+    except TimeoutError:
+        text = f"{parent} does not answer within {READ_SECONDS:g} s. {_LOST} until it does"
+        return Finding("warn", "disk", text, "look at the disk, or choose another folder with --disk-kv-dir")
+
+
+def _checked(settings: Settings, parent: Path) -> Finding:
+    """Check the folder `parent`, which may hang."""
     unsuitable = why_unsuitable(DiskConfig(parent, settings.disk_kv_size))
     if unsuitable is not None:
         reason, _, advice = unsuitable.reason.partition("; ")

@@ -7,6 +7,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +18,7 @@ import torch
 from safetensors.torch import save_file
 
 from app.cli.main import main
+from app.config import reservable
 from app.config.secret import load_secret
 from app.config.settings import Settings, load_settings
 from app.doctor import checks, disk_check
@@ -28,6 +30,7 @@ from app.storage.sqlite.migrating import migrations
 from cache_tiers.disk import tier as disk_tier
 from cache_tiers.disk.folder import folder_of
 from cache_tiers.disk.space import DiskSpace
+from engine.api.errors import EbbError
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.speculation.phrases import MAX_TENANTS, TENANT_BYTES
@@ -378,6 +381,22 @@ def test_disk_check_says_why_the_tier_is_off(tmp_path: Path, monkeypatch: pytest
     assert "in memory (tmpfs)" in warning()
     monkeypatch.setattr(disk_tier, "file_system_of", lambda _folder: "nfs4")
     assert "on a network file system (nfs4)" in warning(disk_kv_size="1GiB")
+
+
+def test_disk_that_does_not_answer_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(disk_tier, "file_system_of", lambda _folder: answers.wait(30))
+    for module in (disk_check, reservable):
+        monkeypatch.setattr(module, "READ_SECONDS", 0.05)
+    chosen = settings(tmp_path, disk_kv_size="1GiB")
+    try:
+        finding = check_disk(chosen)
+        assert finding.level == "warn"
+        assert "does not answer within 0.05 s. KV does not survive a restart until it does" in finding.text
+        with pytest.raises(EbbError, match=r"does not answer\. Reserve bytes for promises once its disk does"):
+            reservable.reservable_bytes(chosen)
+    finally:
+        answers.set()
 
 
 def test_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,9 @@ from app.host.backend import Backend
 from app.host.daemon_thread import in_daemon_thread
 from app.host.engine_host import EngineHost
 from app.host.kv_namespaces import KVNamespaces
+from app.host.model_loads import LEAST_SECONDS, ModelLoads
 from app.host.model_memory import ModelMemory, memory_on_cpu
+from app.host.model_room import ModelRoom
 from app.host.models import ModelTable
 from app.host.on_demand import OnDemandModel
 from app.host.served_model import ModelEngine, Report, ServedModel
@@ -51,8 +53,10 @@ async def start_models(settings: Settings, host: EngineHost, report: Report) -> 
     return table.default.backend, table.default.facts.prompt_identity
 
 
-def open_models(settings: Settings, report: Report) -> ModelTable:
+def open_models(settings: Settings, report: Report, *, least_seconds: float = LEAST_SECONDS) -> ModelTable:
     """Make the table of the models that the settings list, and start the servers of lower tiers that they share.
+
+    least_seconds: as for `ModelLoads`.
 
     Blocks. Raise SettingsError, and EngineError if a setting of the tiers is invalid.
     """
@@ -71,26 +75,31 @@ def open_models(settings: Settings, report: Report) -> ModelTable:
         name: _Maker(name=name, settings=own, tiers=tiers, salts=salts, num_engines=most)
         for name, own in served.items()
     }
+    models = [
+        ServedModel(
+            name=name,
+            source=own.model,
+            kind=choose_device(own.device),
+            build=makers[name].build,
+            plan=makers[name].plan,
+            describe=makers[name].describe,
+            is_pinned=name in settings.models_pinned,
+            usual_keep_alive=own.keep_alive or inf,
+        )
+        for name, own in served.items()
+    ]
+    places = {each.kind: len(each.accelerators) for each in devices if each.kind in ACCELERATORS}
+    loads = ModelLoads(
+        models,
+        ModelRoom(most=most, places=places, free=available_memory),
+        on_loaded=lambda name, engine: namespaces.note(name, engine.names.keys),
+        least_seconds=least_seconds,
+    )
     table = ModelTable(
-        [
-            ServedModel(
-                name=name,
-                source=own.model,
-                kind=choose_device(own.device),
-                build=makers[name].build,
-                plan=makers[name].plan,
-                describe=makers[name].describe,
-                is_pinned=name in settings.models_pinned,
-                usual_keep_alive=own.keep_alive or inf,
-            )
-            for name, own in served.items()
-        ],
-        most=most,
-        places={each.kind: len(each.accelerators) for each in devices if each.kind in ACCELERATORS},
-        free=available_memory,
+        models,
+        loads,
         max_waiting=settings.max_waiting,
         queue_timeout=settings.queue_timeout,
-        on_loaded=lambda name, engine: namespaces.note(name, engine.names.keys),
         on_close=to_close.close,
     )
     for model in table:

@@ -16,7 +16,6 @@ import pytest
 import pytest_asyncio
 
 from app.config.settings import Settings, load_settings
-from app.host import models as models_module
 from app.host.model_builds import open_models
 from app.host.models import ModelTable
 from app.host.served_model import ServedModel
@@ -61,9 +60,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @asynccontextmanager
 async def table_of(settings: Settings) -> AsyncIterator[ModelTable]:
     """Open the models, with the default one in memory."""
-    with forked_engines(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(models_module, "LEAST_SECONDS", 0.0)
-        table = await asyncio.to_thread(open_models, settings, lambda _: None)
+    with forked_engines():
+        table = await asyncio.to_thread(open_models, settings, lambda _: None, least_seconds=0.0)
         await table.start(lambda _: None)
         try:
             yield table

@@ -1,13 +1,15 @@
 """A table of models whose engines compute nothing."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from types import MappingProxyType, SimpleNamespace
+from typing import cast
 
 from app.host.kv_namespaces import KVNamespaces
+from app.host.model_loads import ModelLoads
 from app.host.model_memory import PROCESS_BYTES, ModelMemory
+from app.host.model_room import ModelRoom
 from app.host.models import ModelTable
 from app.host.on_demand import OnDemandModel
 from app.host.served_model import Report, ServedModel
@@ -56,7 +58,18 @@ class Models:
     free: bytes of free memory without any model.
     """
 
-    def __init__(self, names: Sequence[str], *, pinned: Sequence[str] = (), needs: int = 1, **plan: Any) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        pinned: Sequence[str] = (),
+        needs: int = 1,
+        most: int = 2,
+        places: Mapping[str, int] = MappingProxyType({}),
+        least_seconds: float = 0.0,
+        max_waiting: int = 64,
+        queue_timeout: float = 0.0,
+    ) -> None:
         self.loads: list[LoadedModel] = []
         self.failing: dict[str, Exception] = {}
         self.free = 1 << 50
@@ -73,8 +86,9 @@ class Models:
             )
             for name in names
         ]
-        chosen: dict[str, Any] = {"most": 2, "max_waiting": 64, "queue_timeout": 0.0, "least_seconds": 0.0} | plan
-        self.table = ModelTable(models, free=self._now_free, **chosen)
+        room = ModelRoom(most=most, places=places, free=self._now_free)
+        loads = ModelLoads(models, room, least_seconds=least_seconds)
+        self.table = ModelTable(models, loads, max_waiting=max_waiting, queue_timeout=queue_timeout)
         for model in models:
             model.backend = OnDemandModel(self.table, model, self._salts, KVNamespaces(Path("none"), self._salts))
 

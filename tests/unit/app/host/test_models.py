@@ -9,7 +9,7 @@ import pytest
 
 from app.host import models as models_module
 from app.host.idle import is_busy
-from app.host.models import NoRoomError
+from app.host.model_room import NoRoomError
 from engine.api.errors import EbbError, EngineError, NotReadyError, OverloadedError, TimeoutPassedError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput

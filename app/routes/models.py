@@ -5,26 +5,20 @@ The fields are those of OpenAI's, vLLM's, Anthropic's and llama.cpp's APIs.
 POST /models/load and /models/unload of llama.cpp's API for a server that has several.
 """
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
-from app.host.served_model import ModelState, ServedModel
+from app.host.served_model import ServedModel
 from app.http.operation import Operation
+from app.routes.model_status import model_status
 from app.schemas.models import ModelChoice
 from app.services import server_services
 from engine.api.errors import NotFoundError
-
-STATUS: Final[Mapping[ModelState, str]] = MappingProxyType(
-    {"unloaded": "unloaded", "loading": "loading", "loaded": "loaded", "draining": "unloaded", "failed": "unloaded"}
-)
-"""llama.cpp's names. A request for a model that is drained waits, as for one that is unloaded."""
 
 
 def _model(host: EngineHost, engine: Backend, name: str) -> dict[str, Any]:
@@ -46,19 +40,7 @@ def _model(host: EngineHost, engine: Backend, name: str) -> dict[str, Any]:
         "max_input_tokens": window,
         "max_tokens": window,
     }
-    return {**openai, **vllm, **anthropic, "status": _status(entry)}
-
-
-def _status(model: ServedModel | None) -> dict[str, Any]:
-    """Return the state of a model; None stands for the only one, which is in memory."""
-    if model is None:
-        return {"value": "loaded"}
-    status: dict[str, Any] = {"value": STATUS[model.state], "state": model.state}
-    if model.progress:
-        status["progress"] = model.progress
-    if model.state == "failed":
-        status["failed"] = True
-    return status
+    return {**openai, **vllm, **anthropic, "status": model_status(entry)}
 
 
 async def list_models(request: Request) -> Response:

@@ -28,6 +28,7 @@ from app.http.request_body import apart_if_long
 from app.prompts.stateless import Remember
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.routes.kept_models import keep_alive, without_prompt
+from app.routes.model_status import model_status
 from app.services import server_services, services_of
 from app.serving.prompts import text_ids, whole_prompt
 from app.serving.request import answer
@@ -114,8 +115,10 @@ def _logprobs(engine: Backend, fields: OllamaRequest) -> ChatLogprobs | None:
 
 
 async def tags(request: Request) -> Response:
-    """List the models, whether they are in memory or not."""
-    return JSONResponse({"models": [card.on_disk for card in await _cards(request)]})
+    """List the models with their states, whether they are in memory or not."""
+    host = server_services(request).model.host
+    cards = await _cards(request)
+    return JSONResponse({"models": [{**card.on_disk, "status": model_status(host.find(card.name))} for card in cards]})
 
 
 async def ps(request: Request) -> Response:

@@ -97,6 +97,7 @@ class ModelCard:
         ready_at: time since which the model has been served, in Unix seconds.
         expires_at: time at which the model is unloaded if no request comes.
         """
+        self.name = facts.name
         self._facts = facts
         self._served_since = timestamp(ready_at)
         self._expires_at = expires_at

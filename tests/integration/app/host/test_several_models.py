@@ -188,7 +188,8 @@ async def test_ollama_loads_shows_and_unloads_models(http: aiohttp.ClientSession
     assert shown["name"] == "cat:latest"
     assert shown["expires_at"].startswith("9999")
     tags = (await (await http.get("/api/tags")).json())["models"]
-    assert [each["name"] for each in tags] == ["ant:latest", "bee:latest", "cat:latest"]
+    shown_states = {each["name"]: each["status"]["state"] for each in tags}
+    assert shown_states == {"ant:latest": "unloaded", "bee:latest": "unloaded", "cat:latest": "loaded"}
     body = {"model": "cat", "prompt": "Hi", "stream": False, "keep_alive": "1h", "options": {"num_predict": 2}}
     assert (await http.post("/api/generate", json=body)).status == 200
     [shown] = (await (await http.get("/api/ps")).json())["models"]

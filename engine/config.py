@@ -73,6 +73,8 @@ class ParallelConfig:
     ranks_on_ray: start the processes of the model as actors, in the placement group of this process on a Ray cluster.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
     cpu_sharers: number of engines that compute on this process's CPUs, each with its part of the threads.
+    step_turns: folder that the engines of several models on this machine's CPUs name, each of them one process. They
+        compute native steps in turns, each on all cores; None for an engine that waits for no other.
     role: "both"; "prefill" for an engine that computes prompts and hands their answers over, so that it stores their
         blocks at once; "decode" for one that continues answers, and so loads prompts rather than compute them.
     """
@@ -82,6 +84,7 @@ class ParallelConfig:
     ranks_on_ray: bool = False
     machine_share: int = 1
     cpu_sharers: int = 1
+    step_turns: Path | None = None
     role: Role = "both"
 
     @property

@@ -140,7 +140,9 @@ class _Maker:
     def build(self, report: Report) -> tuple[RemoteEngine, str]:
         """Make the engine, whose process begins with its start."""
         folder = self._folder(report)
-        config = serving_config(self.settings, folder, report, self.name).with_fields(machine_share=self.num_engines)
+        config = serving_config(self.settings, folder, report, self.name)
+        turns = self.settings.state_dir / "step-turns"
+        config = config.with_fields(machine_share=self.num_engines, step_turns=turns)
         if self.tiers is not None:
             config = config.with_fields(tiers=replace(self.tiers, cpu_memory=self.settings.cpu_kv_memory))
         engine = build_fleet(self._on_free_device(config), 1, report, salts=self.salts)

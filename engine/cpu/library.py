@@ -260,7 +260,7 @@ class Kernels:
         self._multiply.argtypes = [_POINTER, ctypes.POINTER(Product)]
         self._multiply.restype = ctypes.c_char_p
         self._create = library.ebb_create
-        self._create.argtypes = [ctypes.POINTER(Model), _INT]
+        self._create.argtypes = [ctypes.POINTER(Model), _INT, _INT, _INT]
         self._create.restype = _POINTER
         self._destroy = library.ebb_destroy
         self._destroy.argtypes = [_POINTER]
@@ -318,12 +318,15 @@ class Kernels:
         if problem is not None:
             raise EngineError(f"the kernels cannot multiply: {problem.decode()}")
 
-    def create(self, model: Model, threads: int) -> int:
+    def create(self, model: Model, threads: int, *, turn: int = -1, place: int = -1) -> int:
         """Create a native engine with its own threads and return its handle.
+
+        turn, place: descriptors of the files by whose locks engines take turns (kernels/turns.h), which stay open until
+            `destroy` returns; -1 for an engine that has the cores alone.
 
         Raise EngineError if the threads cannot be started.
         """
-        handle: int | None = self._create(ctypes.byref(model), threads)
+        handle: int | None = self._create(ctypes.byref(model), threads, turn, place)
         if handle is None:
             raise EngineError(f"the native engine cannot start {threads} threads")
         return handle

@@ -32,6 +32,7 @@ from engine.worker.loaded_model import LoadedModel
 from engine.worker.native.kept_weights import KeptWeights, kept_weights
 from engine.worker.native.native_step import NativeRunner, NativeStep
 from engine.worker.native.selection import check_quantization, pack_for_native
+from engine.worker.native.step_turns import StepTurns
 from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device
 from engine.worker.torch.model_runner import ModelRunner, StepGraphs
@@ -256,7 +257,9 @@ class Worker:
         self._exchange = self._make_exchange(model)
         if isinstance(model, PackedModel):
             self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
-            self._runner = NativeRunner(model, self._cache.pool.blocks, threads=self._threads)
+            folder = self._config.parallel.step_turns
+            turns = StepTurns(folder) if folder is not None else None
+            self._runner = NativeRunner(model, self._cache.pool.blocks, threads=self._threads, turns=turns)
             return
         selection = self._selection()
         logger.info("attention on %s: %s", self._device.name, selection)

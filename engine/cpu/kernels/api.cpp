@@ -65,9 +65,11 @@ EBB_EXPORT const char* ebb_multiply(Multiplier* multiplier, const Product* produ
     }
 }
 
-EBB_EXPORT StepQueue* ebb_create(const Model* model, int32_t threads) {
+// turn, place: descriptors of the files by whose locks engines take turns, which stay open until the queue is destroyed;
+// -1 for an engine that has the cores alone.
+EBB_EXPORT StepQueue* ebb_create(const Model* model, int32_t threads, int32_t turn, int32_t place) {
     try {
-        return new StepQueue(*model, threads);
+        return new StepQueue(*model, threads, {turn, place});
     } catch (const std::exception&) {
         return nullptr;
     }

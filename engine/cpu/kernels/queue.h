@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "engine.h"
+#include "turns.h"
 
 namespace ebb {
 
 class StepQueue {
 public:
-    StepQueue(const Model& model, int threads) : engine_(model, threads), thread_([this, threads] { serve(threads); }) {}
+    StepQueue(const Model& model, int threads, Turns turns)
+        : engine_(model, threads), turns_(turns), thread_([this, threads] { serve(threads); }) {}
 
     // Compute all submitted steps, then stop the thread.
     ~StepQueue() {
@@ -55,7 +57,14 @@ private:
         keep_to_core(0, threads);
         StepInput* ended = nullptr;
         while (StepInput* step = next(ended)) {
+            if (!turns_.take_at_once()) {
+                // Results do not wait for the step of another engine.
+                end(ended);
+                ended = nullptr;
+                turns_.take();
+            }
             engine_.step(*step, [&] { end(ended); });
+            turns_.give();
             ended = step;
         }
     }
@@ -89,6 +98,7 @@ private:
     }
 
     Engine engine_;
+    const Turns turns_;
     std::mutex mutex_;
     std::condition_variable submitted_, ended_;
     std::deque<StepInput*> steps_;

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from engine.api.errors import EngineError
+from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs, step_output
@@ -15,6 +16,7 @@ from engine.worker.batch.input_batch import ExpectedTokens, InputBatch, Schedule
 from engine.worker.batch.stage_exchange import StageExchange
 from engine.worker.cache_engine import NO_MOVES, CacheEngine, PlannedTransfers, StepMoves
 from engine.worker.native.step_arrays import StepArrays
+from engine.worker.native.step_turns import StepTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,20 @@ class Computed:
 class NativeRunner:
     """Runner that keeps threads and memory between passes. Passes run in the order in which they were started."""
 
-    def __init__(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
-        """Start the threads. kv_cache: bfloat16 [num_blocks, BlockLayout.elements], its pages in the kernels' order."""
+    def __init__(
+        self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int, turns: StepTurns | None = None
+    ) -> None:
+        """Start the threads.
+
+        kv_cache: bfloat16 [num_blocks, BlockLayout.elements], its pages in the kernels' order.
+        turns: shared with other engines on the same cores, and closed with the runner; None to take no turns.
+        """
         self._model = model
         self._kv_cache = kv_cache
         self._free: list[StepArrays] = []
-        self._handle = model.kernels.create(model.struct, threads)
-        weakref.finalize(self, model.kernels.destroy, self._handle)
+        files = {} if turns is None else {"turn": turns.turn, "place": turns.place}
+        self._handle = model.kernels.create(model.struct, threads, **files)
+        weakref.finalize(self, _end, model.kernels, self._handle, turns)
 
     def start(
         self,
@@ -238,3 +247,9 @@ class NativeStep:
             return self._exchange.end(computed.tokens, expected)
         self._exchange.pass_on(computed.hidden, expected)
         return {}
+
+
+def _end(kernels: Kernels, handle: int, turns: StepTurns | None) -> None:
+    kernels.destroy(handle)
+    if turns is not None:
+        turns.close()

@@ -195,6 +195,7 @@ bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens
 bench-page-peer: test-setup ## compare the page with Open WebUI's in Chromium, 20 minutes; JSON and table in bench/results
 bench-sampler: ## measure what sampling settings add to a step of 32 decodes; JSON and table in bench/results
 bench-sampler-vocabulary: ## measure what sampling settings add to a step with 151,936 and 262,144 ids, on random weights; JSON and table in bench/results
+bench-several-models: ## measure two models that answer at once, and chats that swap among three models; JSON and table in bench/results, ten minutes
 bench-slow-disk: ## measure what a disk that hangs or is slow costs requests that need no disk; JSON and table in bench/results, five minutes
 bench-speculation: ## measure the gain of speculation where answers copy their prompts or repeat earlier answers, and its cost elsewhere; JSON and tables in bench/results
 bench-start: ## measure the time and memory of a second start

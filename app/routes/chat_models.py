@@ -1,7 +1,7 @@
 """/api/models: the models that chats can have, what each would compute for a chat, and loads with their progress."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Any, Final
 
@@ -23,6 +23,10 @@ from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
 from app.transport.sse import named_frame
 from engine.api.errors import EbbError
+from engine.config import EngineConfig
+from models.errors import ModelError
+from models.retrieval.folder import gives_answers
+from models.weights.folder import ModelFolder
 
 SHOWN_SECONDS: Final = 0.2
 """Time between two events of a load. Its steps may follow each other faster."""
@@ -50,8 +54,10 @@ async def _model(services: Services, engine: Backend, conversation_id: str | Non
     if known is not None and conversation_id is not None:
         cost = await turn_cost(known, services.turns, services.store, conversation_id)
     thinking = known.chat_format.thinking if known is not None else None
+    describe = entry.describe if known is None and entry is not None else lambda: engine.config
     return {
         **_progress(host, engine.model_name),
+        "answers": await asyncio.to_thread(_answers, describe),
         "default": engine is host.require(),
         "memory": entry.memory.total if entry is not None and entry.memory is not None else None,
         "max_model_len": known.max_model_len if known is not None else None,
@@ -60,6 +66,15 @@ async def _model(services: Services, engine: Backend, conversation_id: str | Non
         "tokens": cost.tokens if cost is not None else None,
         "computed": cost.computed if cost is not None else None,
     }
+
+
+def _answers(describe: Callable[[], EngineConfig]) -> bool | None:
+    """Return whether a model can answer; None if that is not known. Blocks."""
+    try:
+        return gives_answers(ModelFolder(describe().model.path))
+    except (EbbError, ModelError):
+        # The load of the model reports what is wrong.
+        return None
 
 
 def _progress(host: EngineHost, name: str) -> ModelProgress:

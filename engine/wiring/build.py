@@ -55,7 +55,7 @@ from engine.worker.loaded_model import LoadedModel
 from models.adapters.adapter import Adapter
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat, Message
-from models.retrieval.folder import read_retrieval
+from models.retrieval.folder import gives_answers, read_retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
 from models.weights.fingerprint import model_fingerprint
 from models.weights.folder import ModelFolder
@@ -135,7 +135,7 @@ def build_llm_engine(
         queue_policy=config.scheduler.queue_policy,
         queue_timeout=config.scheduler.queue_timeout or inf,
         pooling=_pooling(config),
-        answers=not (ModelFolder(config.model.path).is_classifier() or has_encoder(config)),
+        answers=gives_answers(ModelFolder(config.model.path)),
         encode=partial(tokenizer.encode, special=False),
         make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
     )

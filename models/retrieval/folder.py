@@ -62,6 +62,14 @@ def read_retrieval(folder: ModelFolder, tokenizer: TextTokenizer, words: Sequenc
     )
 
 
+def gives_answers(folder: ModelFolder) -> bool:
+    """Return whether a model has an output matrix, so that it can answer. Others embed and rank texts alone.
+
+    Raise ModelNotFoundError for a folder without config.json.
+    """
+    return not (is_encoder(folder.config()) or folder.is_classifier())
+
+
 def _of_encoder(folder: ModelFolder, words: Sequence[str]) -> Retrieval:
     if words:
         raise UnsupportedModelError("--rerank-words: the model is an encoder, which has no output matrix")

@@ -11,6 +11,7 @@ from app.host.backend import Backend
 from engine.config import EngineConfig
 from models.encoder.config import is_encoder
 from models.errors import ModelError
+from models.retrieval.folder import gives_answers
 from models.weights.folder import ModelFolder
 from models.weights.parameter_count import count_parameters
 
@@ -46,9 +47,8 @@ class WeightFiles:
             files = folder.weight_files()
             size = sum(file.stat().st_size for file in files)
             config = folder.config()
-            is_alone = is_encoder(config) or folder.is_classifier()
             trained = folder.names_pooling() or (is_encoder(config) and not folder.is_classifier())
-            return cls(config, size, count_parameters(files), answers=not is_alone, has_embeddings=trained)
+            return cls(config, size, count_parameters(files), answers=gives_answers(folder), has_embeddings=trained)
         except (ModelError, OSError):
             # The weights are in memory, and the folder may have been moved since.
             return cls({}, 0, 0)

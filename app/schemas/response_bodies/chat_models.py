@@ -24,8 +24,9 @@ class ModelProgress(TypedDict):
 
 
 class ChatModel(ModelProgress):
-    """A model that can answer in chats.
+    """A model of the server.
 
+    answers: whether it can answer, and not only embed and rank texts; null for a model that is not on this machine yet.
     default: whether it answers in chats that name no other.
     memory: bytes that it takes in memory; null while that is unknown.
     max_model_len, sampling, thinking: as in the health; null before the model was loaded for the first time.
@@ -34,6 +35,7 @@ class ChatModel(ModelProgress):
     computed: how many of them the model would compute, since it has not read them or their KV is gone.
     """
 
+    answers: bool | None
     default: bool
     memory: int | None
     max_model_len: int | None

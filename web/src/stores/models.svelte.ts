@@ -11,6 +11,8 @@ const LOADING_MS = 1_000;
 export class Models {
   /** The models as the server described them last, for the open chat. */
   list = $state.raw<readonly ChatModel[]>([]);
+  /** The chat for which the list has the costs; null for none. */
+  counted = $state.raw<string | null>(null);
   private picked = $state.raw<{ chat: string | null; name: string } | null>(null);
 
   constructor(
@@ -25,13 +27,19 @@ export class Models {
     return names.length > 1 ? names : [];
   }
 
+  /** Names of the models that can answer in a chat, as far as that is known. */
+  get answering(): readonly string[] {
+    const others = this.list.filter(({ answers }) => answers === false);
+    return this.names.filter((name) => !others.some((other) => other.name === name));
+  }
+
   /** Name of the model that answers next; null on a server with one model. */
   get name(): string | null {
     const { names, picked } = this;
     if (names.length === 0) return null;
     if (picked !== null && picked.chat === this.chat.id && names.includes(picked.name)) return picked.name;
     const last = this.chat.messages.findLast(({ model }) => model !== null && names.includes(model));
-    return last?.model ?? names[0]!;
+    return last?.model ?? this.answering[0] ?? names[0]!;
   }
 
   /** Facts of the model that answers next; null until they are known. */
@@ -49,11 +57,12 @@ export class Models {
     this.picked = { chat: this.chat.id, name };
   }
 
-  /** Read the models, with what each would compute for the open chat. Rejects like the API. */
-  async load(): Promise<void> {
-    const { id } = this.chat;
+  /** Read the models, with what each would compute for the chat `id`. Rejects like the API. */
+  async load(id: string | null): Promise<void> {
     const { data } = await this.api.models(id);
-    if (id === this.chat.id) this.list = data;
+    if (id !== null && id !== this.chat.id) return;
+    this.list = data;
+    this.counted = id;
   }
 
   /** Read the models now, and again while one is being loaded. Return the function that stops this. */
@@ -62,7 +71,7 @@ export class Models {
     let stopped = false;
     const read = async () => {
       // A page that cannot reach the server says so elsewhere.
-      await this.load().catch(() => undefined);
+      await this.load(this.chat.id).catch(() => undefined);
       const moving = this.list.some(({ state }) => state === "loading" || state === "draining");
       if (moving && !stopped) timer = setTimeout(() => void read(), LOADING_MS);
     };

@@ -10,7 +10,7 @@ const ANT = { name: "ant", max_model_len: 8_192, sampling: { temperature: 0.7 },
 
 function described(name: string, changes: Partial<ChatModel> = {}): ChatModel {
   const facts = { max_model_len: 4_096, sampling: {}, thinking: [], tokens: null, computed: null };
-  return { name, default: false, state: "loaded", progress: null, memory: null, ...facts, ...changes };
+  return { name, answers: true, default: false, state: "loaded", progress: null, memory: null, ...facts, ...changes };
 }
 
 /** A server with several models, whose loads a test writes. */
@@ -81,8 +81,18 @@ describe("the model of a chat", () => {
     expect(models.facts).toMatchObject(ANT);
     models.choose("bee");
     expect(models.facts).toBeNull();
-    await models.load();
+    await models.load(null);
     expect(models.facts).toMatchObject({ name: "bee", max_model_len: 4_096, sampling: {} });
+  });
+});
+
+describe("a model that gives no answers", () => {
+  it("answers in no chat, and stays in the list", async () => {
+    const api = new ModelsApi();
+    api.described = [described("ant", { answers: false }), described("bee", { answers: null })];
+    const { models } = await opened(api);
+    await models.load(null);
+    expect([models.names, models.answering, models.name]).toEqual([["ant", "bee"], ["bee"], "bee"]);
   });
 });
 

@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `عليه قراءة ${tokens} من هذه الدردشة`,
     known: "قرأ هذه الدردشة",
     tooLong: "هذه الدردشة أطول مما يستوعبه",
+    noAnswers: "يُستخدم للتضمين وترتيب النصوص فقط، ولا يجيب",
   },
 
   regenerate: {

@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `muss ${tokens} dieses Chats lesen`,
     known: "hat diesen Chat gelesen",
     tooLong: "dieser Chat ist zu lang dafür",
+    noAnswers: "bettet Texte ein und ordnet sie, antwortet aber nicht",
   },
 
   regenerate: {

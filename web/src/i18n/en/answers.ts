@@ -78,6 +78,7 @@ export const texts = {
     reads: (tokens: string) => `has to read ${tokens} of this chat`,
     known: "has read this chat",
     tooLong: "this chat is too long for it",
+    noAnswers: "embeds and ranks texts, and cannot answer",
   },
 
   regenerate: {

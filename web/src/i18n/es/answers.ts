@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `tiene que leer ${tokens} de este chat`,
     known: "ya ha leído este chat",
     tooLong: "este chat es demasiado largo para él",
+    noAnswers: "solo crea embeddings y ordena textos: no puede responder",
   },
 
   regenerate: {

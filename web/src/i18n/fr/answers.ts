@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `doit lire ${tokens} de cette discussion`,
     known: "a déjà lu cette discussion",
     tooLong: "cette discussion est trop longue pour lui",
+    noAnswers: "crée des embeddings et classe des textes, mais ne peut pas répondre",
   },
 
   regenerate: {

@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `इस चैट के ${tokens} पढ़ने होंगे`,
     known: "यह चैट पढ़ चुका है",
     tooLong: "यह चैट इसके लिए बहुत लंबी है",
+    noAnswers: "केवल एम्बेडिंग बनाता और पाठ क्रमबद्ध करता है, उत्तर नहीं दे सकता",
   },
 
   regenerate: {

@@ -80,6 +80,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `このチャットの${tokens}を読む必要があります`,
     known: "このチャットは読み込み済み",
     tooLong: "このチャットはこのモデルには長すぎます",
+    noAnswers: "埋め込みと順位付け専用で、回答はできません",
   },
 
   regenerate: {

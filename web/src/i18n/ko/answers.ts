@@ -80,6 +80,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `이 채팅의 ${tokens}을 읽어야 함`,
     known: "이 채팅을 이미 읽음",
     tooLong: "이 모델에는 채팅이 너무 김",
+    noAnswers: "임베딩과 순위 지정 전용이라 답변할 수 없음",
   },
 
   regenerate: {

@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `precisa ler ${tokens} desta conversa`,
     known: "já leu esta conversa",
     tooLong: "esta conversa é longa demais para ele",
+    noAnswers: "só cria embeddings e ordena textos; não pode responder",
   },
 
   regenerate: {

@@ -83,6 +83,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `нужно прочитать ${tokens} этого чата`,
     known: "уже прочитала этот чат",
     tooLong: "этот чат для неё слишком длинный",
+    noAnswers: "только создаёт эмбеддинги и ранжирует тексты, отвечать не может",
   },
 
   regenerate: {

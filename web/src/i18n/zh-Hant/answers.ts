@@ -80,6 +80,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `需要先讀取此對話的 ${tokens}`,
     known: "已讀過此對話",
     tooLong: "此對話對它來說太長",
+    noAnswers: "僅用於嵌入和排序，無法回答",
   },
 
   regenerate: {

@@ -80,6 +80,7 @@ export const texts: AnswerTexts = {
     reads: (tokens) => `需要先读取此对话的 ${tokens}`,
     known: "已读过此对话",
     tooLong: "此对话对它来说太长",
+    noAnswers: "仅用于嵌入和排序，无法回答",
   },
 
   regenerate: {

@@ -141,6 +141,20 @@ async def test_settings_fit_a_phone_at_twice_the_text_size(new_page: NewPage) ->
 
 
 @PAGE
+@pytest.mark.parametrize(("width", "text_size"), [(1200, "200"), (800, "150"), (740, "100")])
+async def test_title_in_header_is_whole_before_its_neighbours(new_page: NewPage, width: int, text_size: str) -> None:
+    chat = await new_page(viewport={"width": width, "height": 800})
+    await chat.page.add_init_script(f"localStorage.setItem('ebb-text-size', '{text_size}')")
+    await chat.open_new_chat(tokens=2, title="Tides of the north")
+    await chat.send("Hi")
+    await chat.expect_status("incomplete")
+    await expect(chat.header.get_by_title("How much of the context window", exact=False)).to_be_visible()
+    title = chat.page.get_by_role("heading", level=1)
+    assert await title.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert await chat.header.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
+@PAGE
 async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewPage) -> None:
     chat = await new_page(forced_colors="active", color_scheme="light")
     for title in ("Another", "Current"):

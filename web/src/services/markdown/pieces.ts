@@ -14,6 +14,9 @@ const COSTS: Readonly<Record<string, number>> = { formula: 30, footnote_referenc
 /** A character before or after which the next line may begin: a space, or a letter that is written without spaces. */
 const BREAK = /[\s\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]/;
 
+/** A unit of UTF-16 that belongs to the character before it. */
+const WITHIN = /[\p{M}\u200d\udc00-\udfff]/u;
+
 /** Cut the tokens of a text into pieces. What is open where a piece ends, such as emphasis, is closed there and opened again. */
 export function piecesOf(tokens: readonly Token[]): Token[][] {
   const pieces: Token[][] = [[]];
@@ -41,18 +44,21 @@ function mayBreak(before: Token, after: Token): boolean {
   return before.type.endsWith("break") || BREAK.test(before.content.at(-1) ?? "") || BREAK.test(after.content[0] ?? "");
 }
 
-/** Return a text of many pages as several, which end where a line may end. */
+/** Return a text of many pages, or code, as several, which end where a line may end. A word of pages is cut, too. */
 function parts(token: Token): Token[] {
+  const { type, tag, content } = token;
   const most = PIECE * LETTERS_PER_COST;
-  if (token.type !== "text" || token.content.length <= most) return [token];
-  const texts: string[] = [];
-  for (let rest = token.content; rest !== ""; ) {
-    let end = Math.min(most, rest.length);
-    while (end < rest.length && !BREAK.test(rest[end - 1]!)) end++;
-    texts.push(rest.slice(0, end));
-    rest = rest.slice(end);
+  if ((type !== "text" && type !== "code_inline") || content.length <= most) return [token];
+  const tokens: Token[] = [];
+  for (let from = 0; from < content.length; ) {
+    let end = Math.min(from + most, content.length);
+    const last = Math.min(end + most, content.length);
+    while (end < last && !BREAK.test(content[end - 1]!)) end++;
+    while (end < content.length && WITHIN.test(content[end]!)) end++;
+    tokens.push(Object.assign(new MarkdownIt.Token(type, tag, 0), { content: content.slice(from, end) }));
+    from = end;
   }
-  return texts.map((content) => Object.assign(new MarkdownIt.Token("text", "", 0), { content }));
+  return tokens;
 }
 
 function closing({ type, tag }: Token): Token {

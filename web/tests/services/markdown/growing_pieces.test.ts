@@ -74,6 +74,17 @@ describe("a text of many pages in one paragraph", () => {
     expect(content(pieces)).toBe(source.replaceAll("*", "").replace(/\[(.*)\]\(\S+\)/, "$1"));
   });
 
+  it("is cut within a word of many pages, and within code", () => {
+    const word = "0123456789abcdef".repeat(20_000);
+    for (const source of [word, `\`${word}\``, "🌊".repeat(60_000)]) {
+      const pieces = renderPieces(inline(source));
+      expect(pieces.length).toBeGreaterThan(4);
+      expect(pieces.every((piece) => piece.length < word.length / 4)).toBe(true);
+      expect(content(pieces)).toBe(source.replaceAll("`", ""));
+      expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+    }
+  });
+
   it("stays one piece as long as people write it", () => {
     expect(renderPieces(inline("seven little words of a long paragraph. ".repeat(100)))).toHaveLength(1);
     expect(renderPieces(inline("so $x^2$ is **not** `y` ".repeat(30)))).toHaveLength(1);

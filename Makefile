@@ -48,7 +48,7 @@ comma := ,
 
 # Three processes for two cores, whatever the machine: tests wait for servers, browsers and the disk. To see one test's
 # output as it comes, or to debug: make test ARGS="-n 0 -s -k name".
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n 3
 
 # Run a command with the checks beside it. They speak after it.
 check-beside = $(MAKE) --no-print-directory lint web-test >.make/checks.log 2>&1 & checks=$$!; \
@@ -82,7 +82,7 @@ test-models: test-setup $(LLAMA_CPP_TEMPLATES) ## compare every tested architect
 	@$(BIN)/python -m pytest -n 2 --size services -m many_models tests/sweep tests/integration/engine tests/integration/models $(ARGS)
 
 test-replicas: test-setup ## run several replicas, pipeline stages and ranks with all that can happen to them, two minutes
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --size services -m many_processes tests/integration $(ARGS)
 
 test-tools: test-setup ## run every benchmark in small, fuzz the API, and check SCIM with scim2_tester, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)

@@ -26,7 +26,6 @@ from tests.tiny_models import make_tiny_model
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.xdist_group("several-models"),
     pytest.mark.many_processes,
 ]
 

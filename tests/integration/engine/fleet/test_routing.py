@@ -14,7 +14,7 @@ from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import SECONDS, answers_of, prompt_of, reading, told, until_states
 from tests.sizes import MANY_PROCESSES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet"), MANY_PROCESSES]
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), MANY_PROCESSES]
 
 SHORT = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
 LONG = SamplingParams(temperature=0.0, max_tokens=2_000, ignore_eos=True)

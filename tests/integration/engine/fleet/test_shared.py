@@ -29,7 +29,7 @@ from tests.integration.engine.fleet.answers import (
 from tests.shelf import Card, Shelf
 from tests.sizes import MANY_PROCESSES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet"), MANY_PROCESSES]
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), MANY_PROCESSES]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="package")

@@ -23,7 +23,7 @@ from tests.integration.engine.fleet.answers import (
 )
 from tests.sizes import MANY_PROCESSES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
+pytestmark = [pytest.mark.asyncio(loop_scope="package")]
 
 
 @pytest.mark.parametrize(

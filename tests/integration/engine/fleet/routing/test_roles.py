@@ -27,7 +27,7 @@ from tests.integration.engine.fleet.answers import (
 from tests.redis_server import RedisServer
 from tests.sizes import LARGE, MANY_PROCESSES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet"), MANY_PROCESSES]
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), MANY_PROCESSES]
 
 BLOCK = 64
 

@@ -55,8 +55,7 @@ class Disk:
 
     def probe(self) -> None:
         """Do what the tier does every second."""
-        index = self.backend.connect(self.tier._meter, CLIENT)._index
-        self.backend.usage(index)
+        self.backend.connect(self.tier._meter, CLIENT).usage()
 
     def promise(
         self, *numbers: int, seconds: float = 300.0, reserved_bytes: int = 1 << 30, owner: bytes = b"somebody"

@@ -29,6 +29,14 @@ _FINGERPRINT_BYTES: Final = 16
 _SECTOR_BYTES: Final = 512
 """Unit of `st_blocks`."""
 _MODE: Final = 0o700
+REFUSALS: Final = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE),
+        *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+        *(errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.ELOOP),
+    }
+)
+"""Errors of one change on a disk that still serves reads."""
 DRAFT: Final = ".draft"
 """Suffix of a file that is being written."""
 

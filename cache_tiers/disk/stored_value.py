@@ -8,6 +8,8 @@ from cache_tiers.owners.block_key import KEY_BYTES
 
 _LONGEST_SECONDS: Final = 8 * 24 * 3600.0
 """Longest promise. A time further ahead is from a clock that was wrong."""
+MARK_SECONDS: Final = 60.0
+"""Age of a file's time of use from which a use is written to it. A promise lasts that much longer than it states."""
 
 
 class ValueId(bytes):

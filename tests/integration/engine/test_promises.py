@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.disk.backend import DiskSession
+from cache_tiers.disk.session import DiskSession
 from cache_tiers.disk.value_file import file_bytes
 from cache_tiers.lower.promise import Promised
 from engine.api.generate_request import GenerateRequest

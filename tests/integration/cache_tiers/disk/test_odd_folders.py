@@ -167,7 +167,8 @@ def test_removal_that_is_denied_leaves_the_reads(tmp_path: Path, monkeypatch: py
         until(lambda: len(disk.load(*range(4))) == 4)
         with monkeypatch.context() as patch:
             patch.setattr(os, "unlink", deny)
-            disk.backend._max_bytes = 2 * FILE
+            assert disk.backend._room is not None
+            disk.backend._room._max_bytes = 2 * FILE
             for _ in range(4):
                 assert is_ok(disk)
                 assert disk.put(9) == [False]
@@ -321,8 +322,8 @@ def test_names_in_capitals_are_no_values(tmp_path: Path) -> None:
         disk.file(1).with_name(key(2).hex().upper()).write_bytes(bytes(FILE))
     with opened(tmp_path / "kv", 10 * FILE) as disk:
         disk.probe()
-        assert disk.backend._index is not None
-        assert disk.backend._index.used_bytes == FILE
+        assert disk.backend._room is not None
+        assert disk.backend._room.index.used_bytes == FILE
 
 
 def test_locks_that_could_not_be_opened_are_opened_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,7 @@ from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
-from models.adapters.folder import read_adapter
-from models.decoder.adapters import fit_adapter
+from models.decoder.adapter_loading import load_adapter
 from models.decoder.model import DecoderForCausalLM
 from models.registry import load_model, read_config
 from models.weights.folder import ModelFolder
@@ -142,8 +141,7 @@ class NativeRig:
 
     def add_adapter(self, folder: Path) -> None:
         """Load the adapter in `folder` under its name."""
-        fitted = fit_adapter(read_adapter(folder), self.config, self.model.stage, torch.bfloat16)
-        self.model.add_adapter(fitted)
+        self.model.add_adapter(load_adapter(folder, self.config, self.model.stage, torch.bfloat16))
 
     def shuffled(self, values: Sequence[int]) -> list[int]:
         return [values[i] for i in torch.randperm(len(values), generator=self._random).tolist()]

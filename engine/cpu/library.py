@@ -135,6 +135,12 @@ class Adapter(ctypes.Structure):
     _fields_ = (("layers", ctypes.POINTER(AdapterLayer)), ("rank", _INT))
 
 
+class GivenRow(ctypes.Structure):
+    """A row that is given in place of a token: addresses of its embedding, and of its K and V or null."""
+
+    _fields_ = (("embedding", _POINTER), ("kv", _POINTER))
+
+
 class Adjustments(ctypes.Structure):
     """Adjustments of a row's logits before sampling."""
 
@@ -201,6 +207,7 @@ class StepInput(ctypes.Structure):
         ("block_tables", _POINTER),
         ("adapters", _POINTER),
         ("adapted_from", _POINTER),
+        ("given", _POINTER),
         ("sample_rows", _POINTER),
         ("sampling", _POINTER),
         ("barred", _POINTER),

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from engine.cpu.adapters import PackedAdapter
+from engine.cpu.given_rows import PlacedRows
 from engine.cpu.levelling import ROWS_AT_ONCE, column_factors
 from engine.cpu.library import (
     BLOCK_FORMATS,
@@ -28,6 +29,7 @@ from models.decoder.adapters import DecoderAdapter
 from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
+from models.decoder.virtual_rows import VirtualRows
 from models.interface.attention_call import AttentionCall
 from models.layers.rope import RotaryTable
 from models.weights.packed_tensor import PackedTensor
@@ -63,6 +65,7 @@ class PackedModel:
 
     stage: the layers of the model, if other processes have others.
     adapters: addresses of the adapters for the kernels, by name.
+    virtual: addresses of the virtual tokens of each prompt adapter, by its name.
 
     Satisfies `models.interface.causal_lm.ModelShape`.
     """
@@ -111,6 +114,8 @@ class PackedModel:
         self._factors: list[Mapping[str, torch.Tensor]] = []
         self._adapters: list[PackedAdapter] = []
         self.adapters: dict[str, int] = {}
+        self._placed: list[PlacedRows] = []
+        self.virtual: dict[str, Sequence[int]] = {}
         self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(
@@ -129,8 +134,13 @@ class PackedModel:
         self._slots.clear()
         self._blocks.clear()
 
-    def add_adapter(self, adapter: DecoderAdapter) -> None:
+    def add_adapter(self, adapter: DecoderAdapter | VirtualRows) -> None:
         """Pack an adapter, which the kernels compute from now on. The layers are those of this process."""
+        if isinstance(adapter, VirtualRows):
+            placed = PlacedRows(adapter)
+            self._placed.append(placed)
+            self.virtual[adapter.about.name] = placed.addresses
+            return
         packed = PackedAdapter(self.kernels, adapter.layers, self._factors)
         self._adapters.append(packed)
         self.adapters[adapter.about.name] = packed.address

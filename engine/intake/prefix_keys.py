@@ -147,7 +147,7 @@ class PrefixKeys:
         self._owners.note(common.owner, PUBLIC)
         self.public = PublicPrefix.of(public_ids, common) if public_ids else None
         self._adapted_public = {
-            each.digest: PublicPrefix.of(public_ids, replace(common, adapter=each.digest))
+            each.digest: PublicPrefix.of(each.lead(public_ids), replace(common, adapter=each.digest))
             for each in self._adapters
             if public_ids
         }
@@ -157,18 +157,21 @@ class PrefixKeys:
     ) -> list[BlockKey]:
         """Return the keys of the full blocks of a tenant's prompt that begins with these tokens.
 
-        adapter: the one that computes them; None for the base model.
+        adapter: the one that computes them; None for the base model. The prompt gets the virtual tokens of a
+            prompt adapter.
         num_prompt: number of tokens of the prompt, which an answer may follow; None for all.
         """
         first = adapter.first(token_ids[:num_prompt]) if adapter is not None else None
-        public, root = self.start(token_ids, tenant, adapter, first)
-        return self.extend(root, public, token_ids)
+        ids = adapter.lead(token_ids) if adapter is not None else token_ids
+        public, root = self.start(ids, tenant, adapter, first)
+        return self.extend(root, public, ids)
 
     def start(
         self, token_ids: Sequence[int], tenant: str, adapter: Adapter | None = None, first: int | None = None
     ) -> tuple[PublicPrefix | None, BlockKey]:
         """Return the blocks that others may share, if there are any, and the parent of the first block after them.
 
+        token_ids: with the virtual tokens of the adapter.
         adapter, first: the adapter, and the position of the first token that it changes; None for the base model. The
             blocks before an activated adapter's first token are those of the base model.
         """
@@ -231,8 +234,14 @@ class PrefixKeys:
         for adapter in self._adapters:
             # Each question of a chat may have activated the adapter.
             places = adapter.occurrences(trail.token_ids) if adapter.invocation else (0,)
+            led = replace(
+                trail,
+                token_ids=adapter.lead(trail.token_ids),
+                num_shared=adapter.num_virtual + trail.num_shared,
+                ends=[adapter.num_virtual + end for end in trail.ends],
+            )
             for first in places:
-                yield from self.of_trail(trail, *self.start(trail.token_ids, tenant, adapter, first))
+                yield from self.of_trail(led, *self.start(led.token_ids, tenant, adapter, first))
 
     def of_trail(self, trail: Trail, public: PublicPrefix | None, root: BlockKey) -> list[BlockKey]:
         """Return the keys of the full and then of the partly filled blocks that only this trail of a tenant uses.

@@ -13,6 +13,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import Pooling, SamplingParams, check_sampling, check_something_may_come
 from engine.api.stored_tokens import Trail
 from engine.api.urgency import Urgency
+from engine.intake.adapter_use import adapter_use
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
 from engine.request.public_prefix import PublicPrefix
 from engine.request.request import Request
@@ -123,12 +124,13 @@ class Processor:
 
         Raise InvalidRequestError with the field: "prompt", "max_tokens", "temperature", "priority", ...
         """
-        prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
+        params, urgency = request.params, request.urgency
         self._check_answers(params)
-        adapter = self._adapter(request.adapter, prompt)
+        adapter, prompt = adapter_use(request, self.adapters)
+        num_virtual = adapter.num_virtual if adapter is not None else 0
         prepared = self._prepared_for(prompt)
         if prepared is None:
-            self._check_prompt(prompt, is_all=params.pooling is not None)
+            self._check_prompt(prompt, num_virtual, is_all=params.pooling is not None)
         self._check_ids(request.produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
@@ -158,12 +160,12 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
             public=public,
-            num_marked=request.num_marked,
-            promise=request.promise,
+            num_marked=request.num_marked and num_virtual + request.num_marked,
+            promise=request.promise and replace(request.promise, num_tokens=num_virtual + request.promise.num_tokens),
             moves_at=len(request.produced) + 1 if request.hands_over else None,
             keeps_kv=keeps_kv,
             is_stored=request.is_stored,
-            mask=self._mask(sampling, prompt, request.tenant),
+            mask=self._mask(sampling, prompt[num_virtual:], request.tenant),
             on_place=request.on_place,
         )
         for token_id in request.produced:
@@ -175,20 +177,11 @@ class Processor:
 
         Raise InvalidRequestError.
         """
-        prompt = tuple(request.prompt_token_ids)
-        self._check_prompt(prompt, is_all=request.params.pooling is not None)
-        public, root = self._start(prompt, request.tenant, self._adapter(request.adapter, prompt))
+        adapter, prompt = adapter_use(request, self.adapters)
+        num_virtual = adapter.num_virtual if adapter is not None else 0
+        self._check_prompt(prompt, num_virtual, is_all=request.params.pooling is not None)
+        public, root = self._start(prompt, request.tenant, adapter)
         self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
-
-    def _adapter(self, name: str, prompt: Sequence[int]) -> AdapterUse | None:
-        """Return the use of the adapter `name` for a prompt; None if it computes none of its tokens.
-
-        Raise InvalidRequestError if there is no such adapter.
-        """
-        if name and name not in self.adapters:
-            raise InvalidRequestError(f"there is no adapter {name!r}", param="model")
-        first = self.adapters[name].first(prompt) if name else None
-        return None if first is None else AdapterUse(name, first)
 
     def _start(
         self, prompt: Sequence[int], tenant: str, adapter: AdapterUse | None
@@ -200,7 +193,7 @@ class Processor:
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""
-        return first.fork(request_id, choice, self._mask(first.sampling, first.prompt_token_ids, first.tenant))
+        return first.fork(request_id, choice, self._mask(first.sampling, first.text_token_ids, first.tenant))
 
     def renew(self, request: Request, num_produced: int) -> Request:
         """Create a request that continues `request` after its first `num_produced` tokens.
@@ -210,7 +203,7 @@ class Processor:
         """
         prompt, produced = request.prompt_token_ids, request.output_token_ids[:num_produced]
         keys = self.keys.extend(request.root_key, request.public, (*prompt, *produced)) if self._prefix_cache else []
-        renewed = request.renewed(keys, self._mask(request.sampling, prompt, request.tenant))
+        renewed = request.renewed(keys, self._mask(request.sampling, request.text_token_ids, request.tenant))
         for token_id in produced:
             renewed.append_token(token_id)
         renewed.timeline.enter(Phase.QUEUE, self._clock())
@@ -259,17 +252,23 @@ class Processor:
                 param="model",
             )
 
-    def _check_prompt(self, prompt: tuple[int, ...], *, is_all: bool) -> None:
-        """Raise InvalidRequestError for a prompt that has no room. is_all: no answer follows it."""
-        if not prompt:
+    def _check_prompt(self, prompt: tuple[int, ...], num_virtual: int, *, is_all: bool) -> None:
+        """Raise InvalidRequestError for a prompt that has no room.
+
+        num_virtual: number of its first tokens that are those of an adapter. is_all: no answer follows it.
+        """
+        if len(prompt) == num_virtual:
             raise InvalidRequestError("the prompt is empty", param="prompt")
-        self._check_ids(prompt)
+        self._check_ids(prompt[num_virtual:])
+        tokens = f"{len(prompt)} tokens"
+        if num_virtual:
+            tokens += f", {num_virtual} of which are virtual tokens of the adapter"
         least = len(prompt) if is_all else len(prompt) + 1
         if least > self.limits.window:
             whole = "" if is_all else " for prompt and answer together"
             raise PromptTooLongError(
                 f"This model's maximum context length is {self.limits.window} tokens{whole}. "
-                f"However, the prompt has {len(prompt)} tokens. Shorten it.",
+                f"However, the prompt has {tokens}. Shorten it.",
                 param="prompt",
                 num_tokens=len(prompt),
                 maximum=self.limits.window,
@@ -277,7 +276,7 @@ class Processor:
         if least > self.limits.pool_tokens:
             raise PromptTooLongError(
                 f"The KV memory of this server holds {self.limits.pool_tokens} tokens. However, the prompt has "
-                f"{len(prompt)} tokens. Shorten it or raise --kv-memory.",
+                f"{tokens}. Shorten it or raise --kv-memory.",
                 param="prompt",
                 num_tokens=len(prompt),
                 maximum=self.limits.pool_tokens,

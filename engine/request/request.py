@@ -260,6 +260,11 @@ class Request:
         return self.block_keys[: min(num_tokens, self.num_prompt_tokens) // block_size]
 
     @property
+    def text_token_ids(self) -> tuple[int, ...]:
+        """The prompt without the virtual tokens of a prompt adapter, which are not in the vocabulary."""
+        return self.prompt_token_ids[self.adapter.num_virtual if self.adapter is not None else 0 :]
+
+    @property
     def num_prompt_tokens(self) -> int:
         """Length of the prompt."""
         return len(self.prompt_token_ids)

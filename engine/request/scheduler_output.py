@@ -14,10 +14,12 @@ class AdapterUse:
     """The adapter of a request.
 
     first: position of the first token that the adapter changes.
+    num_virtual: number of the request's first tokens that are those of a prompt adapter, which changes no others.
     """
 
     name: str
     first: int = 0
+    num_virtual: int = 0
 
 
 @dataclass(frozen=True, slots=True)

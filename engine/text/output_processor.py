@@ -42,7 +42,7 @@ class OutputProcessor:
         progress = _Progress(
             request=request,
             answer=self._answers.begin(
-                request.prompt_token_ids,
+                request.text_token_ids,
                 skip_special=sampling.skip_special_tokens,
                 may_call=sampling.form is None,
                 breaks_marks=sampling.is_read_for_calls,

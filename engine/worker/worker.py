@@ -40,8 +40,8 @@ from engine.worker.torch.prompt_graphs import PromptGraphs, PromptShape
 from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.adapters.adapter import Adapter
-from models.adapters.folder import find_adapters, read_adapter
-from models.decoder.adapters import fit_adapter
+from models.adapters.folder import find_adapters
+from models.decoder.adapter_loading import load_adapter
 from models.decoder.model import DecoderForCausalLM
 from models.interface.causal_lm import CausalLM, ModelShape
 from models.interface.parallel import SINGLE_RANK, RankGroup
@@ -217,7 +217,7 @@ class Worker:
                 )
             self._progress(f"loading the adapter {path.name}")
             ranks = self._ranks
-            fitted = fit_adapter(read_adapter(path), whole, model.stage, self._dtype, rank=ranks.rank, ranks=ranks.size)
+            fitted = load_adapter(path, whole, model.stage, self._dtype, rank=ranks.rank, ranks=ranks.size)
             model.add_adapter(fitted)
             self._adapters.append(fitted.about)
 

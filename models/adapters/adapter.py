@@ -2,6 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+FIRST_VIRTUAL: Final = 1 << 30
+"""Id of the first virtual token of a prompt adapter. No vocabulary has it, and the keys of blocks have room for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +17,18 @@ class Adapter:
     changes_kv: whether K or V of a token may differ from the base model's.
     invocation: token ids that activate the adapter (aLoRA): it changes the tokens from the beginning of their last
         occurrence in the prompt on. Empty for an adapter that changes all tokens.
+    num_virtual: tokens of a prompt adapter, which are computed before each prompt and which no tokenizer has.
     """
 
     name: str
     digest: str
     changes_kv: bool
     invocation: tuple[int, ...] = ()
+    num_virtual: int = 0
+
+    def lead(self, prompt: Sequence[int]) -> tuple[int, ...]:
+        """Return the prompt that is computed for the `prompt` of a client: the virtual tokens come before it."""
+        return (*range(FIRST_VIRTUAL, FIRST_VIRTUAL + self.num_virtual), *prompt)
 
     def first(self, prompt: Sequence[int]) -> int | None:
         """Return the position of the first token of a prompt that the adapter changes; None if it changes none."""

@@ -68,12 +68,8 @@ class PeftConfig:
         return alpha / (math.sqrt(rank) if self.has_root else rank)
 
 
-def read_peft_config(folder: Path) -> PeftConfig:
-    """Read the configuration of the adapter in `folder`.
-
-    Raise ModelNotFoundError if the file is not a JSON object, UnsupportedModelError with the key for an adapter that is
-    not plain LoRA.
-    """
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Read adapter_config.json in `folder`. Raise ModelNotFoundError if the file is not a JSON object."""
     file = folder / CONFIG_FILE
     try:
         raw = json.loads(file.read_bytes())
@@ -81,9 +77,21 @@ def read_peft_config(folder: Path) -> PeftConfig:
         raise ModelNotFoundError(why_unreadable(file, error)) from error
     if not isinstance(raw, dict):
         raise ModelNotFoundError(f"{file} does not contain a JSON object")
+    return raw
+
+
+def read_peft_config(folder: Path) -> PeftConfig:
+    """Read the configuration of the adapter in `folder`.
+
+    Raise ModelNotFoundError if the file is not a JSON object, UnsupportedModelError with the key for an adapter that is
+    not plain LoRA.
+    """
+    raw, file = read_settings(folder), folder / CONFIG_FILE
     kind = raw.get("peft_type")
     if kind != "LORA":
-        raise UnsupportedModelError(f"{file}: peft_type {kind!r} is not supported, only 'LORA'")
+        raise UnsupportedModelError(
+            f"{file}: peft_type {kind!r} is not supported, only 'LORA', 'PROMPT_TUNING', 'P_TUNING' and 'PREFIX_TUNING'"
+        )
     for key, reason in _REFUSED.items():
         if raw.get(key) not in (None, False, "none", [], {}):
             raise UnsupportedModelError(f"{file}: {key} {_short(raw[key])} is not supported: {reason}")

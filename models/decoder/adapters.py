@@ -11,6 +11,7 @@ from models.adapters.folder import StoredAdapter
 from models.decoder.checkpoint import slot_names, slot_tensor
 from models.decoder.config import DecoderConfig
 from models.decoder.tensor_parallel import BY_COLUMNS, BY_ROWS
+from models.decoder.virtual_rows import GivenRows
 from models.errors import WeightsError
 from models.interface.partition import Stage
 
@@ -97,11 +98,26 @@ def _columns(name: str, config: DecoderConfig) -> int:
 
 
 class LayerChanges:
-    """Changes that adapters make to the products of one layer, for the rows of a forward pass that have one."""
+    """Changes that adapters make to one layer, for the rows of a forward pass that have one."""
 
-    def __init__(self, parts: Sequence[tuple[AdapterLayer, torch.Tensor]]) -> None:
-        """Create the changes. parts: an adapter's layer, and the indices [R] int64 of its rows."""
+    def __init__(
+        self, layer: int, parts: Sequence[tuple[AdapterLayer, torch.Tensor]], given: Sequence[GivenRows] = ()
+    ) -> None:
+        """Create the changes.
+
+        layer: index of the layer among those of this process.
+        parts: an adapter's layer, and the indices [R] int64 of its rows.
+        given: rows of prompt adapters.
+        """
+        self._layer = layer
         self._parts = parts
+        self._given = given
+
+    def replace_kv(self, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return k and v [T, kv_heads, head_dim] with those that prompt adapters give."""
+        for rows in self._given:
+            k, v = rows.replace_kv(self._layer, k, v)
+        return k, v
 
     def add(self, x: torch.Tensor, names: Sequence[str], sizes: Sequence[int], outputs: torch.Tensor) -> None:
         """Add to the merged `outputs` [T, sum(sizes)] of the projections `names`, which multiply x [T, inputs]."""

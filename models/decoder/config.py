@@ -146,6 +146,13 @@ class DecoderConfig:
         window = min(window or self.max_position_embeddings, self.max_position_embeddings)
         return replace(self, ropes=tuple(rope.fitted_to(window) for rope in self.ropes))
 
+    def given_factor(self, dtype: torch.dtype) -> float:
+        """Return the factor of rows that are given in place of embeddings.
+
+        Where it is rounded, transformers has the factor in the table of embeddings, else in the network.
+        """
+        return 1.0 if self.rounds_embedding_scale else self.embedding_factor(dtype)
+
     def embedding_factor(self, dtype: torch.dtype) -> float:
         """Return the factor of an embedding for weights in `dtype`."""
         if not self.rounds_embedding_scale:

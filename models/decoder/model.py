@@ -15,6 +15,7 @@ from models.decoder.checkpoint import canonical_name, slot_names, slot_tensor
 from models.decoder.config import DecoderConfig
 from models.decoder.stages import stage_config
 from models.decoder.tensor_parallel import rank_config, rank_tensor
+from models.decoder.virtual_rows import GivenRows, VirtualRows
 from models.interface.causal_lm import AdaptedRows, ForwardContext
 from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage, whole
@@ -82,6 +83,8 @@ class Attention:
         q, k = torch.split(turned, [self._heads, self._kv_heads], dim=1)
         if positions.query_factors is not None:
             q = q * positions.query_factors
+        if changes is not None:
+            k, v = changes.replace_kv(k, v)
         attended = context.attention(self._layer, q, k, v).flatten(1)
         out = self.out(attended)
         if changes is not None:
@@ -228,6 +231,7 @@ class DecoderForCausalLM:
         self._whole = config
         self.packed: dict[str, PackedTensor] = {}
         self._adapters: dict[str, Sequence[AdapterLayer]] = {}
+        self._virtual: dict[str, VirtualRows] = {}
         self.stage = stage or whole(config.num_layers)
         config = self.config = stage_config(rank_config(config, ranks.size), self.stage)
         self._ranks = ranks
@@ -268,9 +272,12 @@ class DecoderForCausalLM:
         """Width of the hidden states."""
         return self.config.hidden_size
 
-    def add_adapter(self, adapter: DecoderAdapter) -> None:
+    def add_adapter(self, adapter: DecoderAdapter | VirtualRows) -> None:
         """Put an adapter on the model's device, for `forward`. The layers are those of this network."""
         device = self._head.weight.device
+        if isinstance(adapter, VirtualRows):
+            self._virtual[adapter.about.name] = adapter.to(device)
+            return
         self._adapters[adapter.about.name] = [
             {name: change.to(device) for name, change in layer.items()} for layer in adapter.layers
         ]
@@ -282,14 +289,21 @@ class DecoderForCausalLM:
         context: ForwardContext,
         adapted: Sequence[AdaptedRows] = (),
     ) -> torch.Tensor:
-        """See `models.interface.causal_lm.CausalLM`. adapted: the rows of each adapter."""
+        """See `models.interface.causal_lm.Adaptable`."""
         x = self._embed(inputs) if self.stage.is_first else inputs
+        given = [
+            GivenRows(self._virtual[each.adapter], each, positions) for each in adapted if each.adapter in self._virtual
+        ]
+        for rows in given if self.stage.is_first else ():
+            rows.embed(x)
         factors = None if self._query_factors is None else self._query_factors[positions, None, None]
         unrotated = Positions(None, factors)
         rotated = [Positions((rope, rope.rows(positions)), factors) for rope in self._ropes]
         for index, (layer, rope) in enumerate(zip(self._layers, self._plan, strict=True)):
-            parts = [(self._adapters[each.adapter][index], each.rows) for each in adapted]
-            changes = LayerChanges(parts) if parts else None
+            parts = [
+                (self._adapters[each.adapter][index], each.rows) for each in adapted if each.adapter in self._adapters
+            ]
+            changes = LayerChanges(index, parts, given) if parts or given else None
             x = layer(x, unrotated if rope is None else rotated[rope], context, changes)
         return self._norm(x) if self.stage.is_last else x
 

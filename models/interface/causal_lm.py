@@ -27,9 +27,11 @@ class ForwardContext(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AdaptedRows:
-    """Rows of a forward pass that have one adapter.
+    """Rows of a forward pass that one adapter changes.
 
-    adapter: its name. rows: [R] int64, indices of the rows, on the model's device.
+    adapter: its name.
+    rows: [R] int64, indices of the rows, on the model's device. A prompt adapter changes the rows of its virtual
+        tokens, which are the first ones of a request and have placeholders as ids.
     """
 
     adapter: str

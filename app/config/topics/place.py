@@ -44,7 +44,7 @@ class PlaceSettings:
         None,
         any_path,
         "DIR",
-        "a folder with a folder per [LoRA adapter](guides/adapters.md), whose name is that of a model for clients",
+        "a folder with a folder per [adapter](guides/adapters.md), whose name is that of a model for clients",
         default_text="none",
     )
     state_dir: Path = setting(

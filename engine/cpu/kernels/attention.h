@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "buffer.h"
+#include "interface.h"
 #include "kv_pages.h"
 #include "page_product.h"
 
@@ -129,11 +130,18 @@ struct AttentionLayer {
     const Query* queries;  // of the step
     Activation* out;       // [rows][heads * head_dim]
     Softmax* partials;     // of each query whose splits are divided: [kv_heads][splits][group]
+    const GivenRow* const* given;  // of the step's rows; null if none is given
 
     int group() const { return heads / cache->kv_heads; }
     // First position that the query at `position` attends to.
     int first_key(int position) const { return window == 0 ? 0 : std::max(0, position - window + 1); }
     ptrdiff_t qkv_stride() const { return static_cast<ptrdiff_t>(heads + 2 * cache->kv_heads) * cache->head_dim; }
+
+    // Return the given keys of a row, one per KV head, which its values follow; null if they are computed.
+    const float* given_keys(int row) const {
+        if (given == nullptr || given[row] == nullptr || given[row]->kv == nullptr) return nullptr;
+        return given[row]->kv + static_cast<ptrdiff_t>(layer) * 2 * cache->kv_heads * cache->head_dim;
+    }
 };
 
 template <int kHeadDim>
@@ -151,7 +159,12 @@ public:
             const Query& query = layer_.queries[index];
             const float* key = head_of(query.row, layer_.heads + kv_head);
             float placed[kHeadDim];
-            place(key, layer_.k_norm, query.position, placed);
+            if (const float* given = layer_.given_keys(query.row); given != nullptr) {
+                key = given + kv_head * kHeadDim;
+                std::copy_n(key, kHeadDim, placed);
+            } else {
+                place(key, layer_.k_norm, query.position, placed);
+            }
             write_key<kHeadDim>(placed, query.position % kPageKeys, keys);
             write_value<kHeadDim>(key + layer_.cache->kv_heads * kHeadDim, query.position % kPageKeys, values);
         }

@@ -203,6 +203,10 @@ private:
             }
             const Weights embedding{model.embedding, hidden};
             for (auto [row, end] = share(rows); row < end; ++row) {
+                if (input.given != nullptr && input.given[row] != nullptr) {
+                    std::copy_n(input.given[row]->embedding, hidden, residual(row));
+                    continue;
+                }
                 unpack_row(embedding, input.token_ids[row], residual(row));
                 if (model.embedding_scale != 1.f) scale(model.embedding_scale, hidden, residual(row));
             }
@@ -314,7 +318,8 @@ private:
                                          model.query_factors,
                                          plan.queries.data(),
                                          engine.attended_.data(),
-                                         engine.partials_.data()};
+                                         engine.partials_.data(),
+                                         input.given};
             Attention<kHeadDim> attention(context, own.attention);
             if (!plan.writes.empty()) {
                 for (auto [i, end] = share(static_cast<int>(plan.writes.size())); i < end; ++i) {

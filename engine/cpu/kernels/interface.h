@@ -104,6 +104,12 @@ struct Adapter {
     int32_t rank;                // the largest of all changes
 };
 
+// A row that is given in place of a token. Its memory stays alive until no step has it.
+struct GivenRow {
+    const float* embedding;  // [hidden]: the residual stream before the layers
+    const float* kv;  // [layers][2][kv_heads][head_dim]: keys, normalized and placed, and values; null: they are computed
+};
+
 // Changes to a row's logits before a token is sampled. The arrays are built once per request, not per step.
 struct Adjustments {
     float repetition;  // 1: off
@@ -162,6 +168,7 @@ struct StepInput {
     const int32_t* block_tables;  // [sequences, table_width]
     const Adapter* const* adapters;  // [sequences]: null entries for none; null if no sequence has one
     const int32_t* adapted_from;  // [sequences]: number of the sequence's first rows that its adapter does not change
+    const GivenRow* const* given;  // [rows]: null entries for tokens; null if all rows are tokens
     const int32_t* sample_rows;   // [samples]: rows whose next token is sampled
     const RowSampling* sampling;  // [samples]
     const int32_t* barred;        // ids that must not be sampled, concatenated over the samples

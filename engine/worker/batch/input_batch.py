@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from engine.sampling.sampler import SamplingRow
 from engine.speculation.speculation import verify
 from engine.worker.batch.embedding import HiddenSum
 from models.interface.causal_lm import AdaptedRows
+
+_PLACEHOLDER: Final = 0
+"""Id of a virtual token, which every vocabulary has."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,10 +73,18 @@ class ScheduledRequest:
 
     @property
     def adapted_rows(self) -> range:
-        """Indices in `token_ids` of the tokens that the adapter changes."""
+        """Indices in `token_ids` of the tokens that the adapter changes: those of a prompt adapter are virtual."""
         count = len(self.token_ids)
-        first = count if self.adapter is None else min(max(0, self.adapter.first - self.context_len), count)
-        return range(first, count)
+        if self.adapter is None:
+            return range(0)
+        if self.adapter.num_virtual:
+            return range(min(max(0, self.adapter.num_virtual - self.context_len), count))
+        return range(min(max(0, self.adapter.first - self.context_len), count), count)
+
+    @property
+    def virtual_rows(self) -> range:
+        """Indices in `token_ids` of the virtual tokens of a prompt adapter. Their ids are placeholders."""
+        return self.adapted_rows if self.adapter is not None and self.adapter.num_virtual else range(0)
 
     @property
     def summed_rows(self) -> range:
@@ -183,8 +195,10 @@ class InputBatch:
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
             raise EngineError(f"request {new.request_id} is already in the batch")
-        tokens, prompt_len = list(new.token_ids), new.prompt_len
-        adjustments = Adjustments.of(new.sampling, tokens, prompt_len, self._vocab_size)
+        prompt_len, num_virtual = new.prompt_len, new.adapter.num_virtual if new.adapter is not None else 0
+        text = new.token_ids[num_virtual:]
+        tokens = [_PLACEHOLDER] * num_virtual + list(text)
+        adjustments = Adjustments.of(new.sampling, text, prompt_len - num_virtual, self._vocab_size)
         pooling = new.sampling.pooling
         assert pooling != "auto", "the processor resolves it"
         hidden_sum = HiddenSum(pooling, prompt_len) if pooling is not None else None

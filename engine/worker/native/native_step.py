@@ -85,7 +85,8 @@ class NativeRunner:
         """
         samples = self._model.stage.is_last
         arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
-        arrays.fill(scheduled, wanted, moves, samples=samples, adapters=self._model.adapters)
+        model = self._model
+        arrays.fill(scheduled, wanted, moves, samples=samples, adapters=model.adapters, virtual=model.virtual)
         num_scored = sum(len(request.prompt_targets) for request in scheduled)
         logits = torch.empty((len(wanted) + num_scored if samples else 0, self._model.vocab_size))
         hidden = None

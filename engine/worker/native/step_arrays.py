@@ -27,6 +27,7 @@ _MOVE: Final = np.dtype(Move)
 _HIDDEN_SUM: Final = np.dtype(HiddenSum)
 _ADJUSTMENTS: Final = np.dtype(library.Adjustments)
 _NO_ADDRESSES: Final[Mapping[str, int]] = MappingProxyType({})
+_NO_ROWS: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 _SEED_MASK: Final = (1 << 64) - 1
 
 
@@ -71,6 +72,7 @@ class StepArrays:
         self._block_tables = np.zeros((sequences, blocks), dtype=np.int32)
         self._adapters = np.zeros(sequences, dtype=np.uintp)
         self._adapted_from = _ints(sequences)
+        self._given = np.zeros(rows, dtype=np.uintp)
         self._sample_rows = _ints(sequences + rows)
         self._sampling = np.zeros(sequences + rows, dtype=_ROW_SAMPLING)
         self._barred = _ints(barred)
@@ -138,6 +140,7 @@ class StepArrays:
         *,
         samples: bool = True,
         adapters: Mapping[str, int] = _NO_ADDRESSES,
+        virtual: Mapping[str, Sequence[int]] = _NO_ROWS,
     ) -> None:
         """Fill the arrays with a step.
 
@@ -145,11 +148,13 @@ class StepArrays:
             `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
         samples: whether these kernels sample and embed; False if another stage has the final norm.
         adapters: addresses of the adapters, by name.
+        virtual: addresses of the virtual tokens of the prompt adapters, by name.
 
         Raise EngineError for a row that samples randomly without a seed.
         """
         self._fill_requests(scheduled, wanted)
         self._fill_adapters(scheduled, adapters)
+        self._fill_given(scheduled, virtual)
         self._fill_sums(scheduled)
         if not samples:
             self.input.samples = self._num_sampling = self.input.num_sums = 0
@@ -184,13 +189,24 @@ class StepArrays:
     def _fill_adapters(self, scheduled: Sequence[ScheduledRequest], addresses: Mapping[str, int]) -> None:
         self.input.adapters = None
         for i, request in enumerate(scheduled):
-            if request.adapter is None:
+            if request.adapter is None or request.adapter.num_virtual:
                 continue
             if self.input.adapters is None:
                 self._adapters[: len(scheduled)] = 0
                 self.input.adapters = self._adapters.ctypes.data
             self._adapters[i] = addresses[request.adapter.name]
             self._adapted_from[i] = request.adapted_rows.start
+
+    def _fill_given(self, scheduled: Sequence[ScheduledRequest], virtual: Mapping[str, Sequence[int]]) -> None:
+        self.input.given, first = None, 0
+        for request in scheduled:
+            if request.adapter is not None and (count := len(request.virtual_rows)):
+                if self.input.given is None:
+                    self._given[:] = 0
+                    self.input.given = self._given.ctypes.data
+                begun = request.context_len
+                self._given[first : first + count] = virtual[request.adapter.name][begun : begun + count]
+            first += len(request.token_ids)
 
     def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:
         barred: list[int] = []

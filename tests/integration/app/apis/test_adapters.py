@@ -13,6 +13,7 @@ from models.adapters.adapter import Adapter
 from tests.integration.api_server import RunningServer, api_client, running_server
 
 POET = Adapter("poet", "a" * 64, True)
+SOFT = Adapter("soft", "b" * 64, True, num_virtual=20)
 SAID = [{"role": "user", "content": "hi"}]
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -78,6 +79,17 @@ async def test_list_of_models_has_adapters_with_their_parent(http: aiohttp.Clien
     ]
     one = await (await http.get("/v1/models/poet")).json()
     assert one == listed[1]
+
+
+async def test_prompt_adapter_answers_and_gives_no_embeddings(tmp_path: Path) -> None:
+    async with running_server(tmp_path, ReplayEngine(adapters=[SOFT])) as server, api_client(server.url) as http:
+        answered = await http.post("/v1/chat/completions", json={"model": "soft", "messages": SAID})
+        assert (await answered.json())["model"] == "soft"
+        refused = await http.post("/v1/embeddings", json={"model": "soft", "input": "hi"})
+        error = (await refused.json())["error"]
+        assert refused.status == 400
+        assert error["param"] == "model"
+        assert error["message"].startswith("'soft' is a prompt adapter, which gives no embeddings")
 
 
 async def test_stored_response_names_its_adapter(http: aiohttp.ClientSession) -> None:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from cache_tiers.owners.block_key import KeyNamespace
+from cache_tiers.owners.block_key import KeyNamespace, block_key
 from engine.api.generate_request import GenerateRequest
+from engine.api.promise import PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.intake.prefix_keys import TenantSalts
@@ -135,3 +136,53 @@ def test_trails_have_the_keys_of_every_invocation() -> None:
     for prompt in (first, second, (*second, 1, 2, 3)):
         assert set(keys_of(made, prompt, "called")) <= erased
     assert set(keys_of(made, second)) <= erased
+
+
+SOFT, SOFTER = Adapter("soft", "e" * 64, True, num_virtual=6), Adapter("softer", "f" * 64, True, num_virtual=6)
+"""Prompt adapters, whose virtual tokens fill one block and a half."""
+
+
+def test_virtual_tokens_are_the_first_of_the_keys() -> None:
+    made = processor(SOFT, SOFTER)
+    base, one, other = keys(made), keys(made, "soft"), keys(made, "softer")
+    assert [len(each) for each in (base, one, other)] == [3, 4, 4]
+    assert len({*base, *one, *other}) == 11
+    assert made.keys.of(PROMPT, "t", SOFT) == one
+    assert keys_of(made, (*PROMPT[:6], 99), "soft") == one[:3]
+
+
+def test_public_prefix_begins_after_the_virtual_tokens() -> None:
+    made = processor(SOFT, public=PROMPT[:4])
+    one, other = (keys(made, "soft", tenant) for tenant in ("a", "b"))
+    assert [first == second for first, second in zip(one, other, strict=True)] == [True, True, False, False]
+
+
+def test_trails_have_the_keys_of_prompt_adapters() -> None:
+    made = processor(SOFT)
+    produced = (5, 6, 7, 8)
+    trail = Trail((*PROMPT, *produced), num_shared=4, ends=(16,))
+    erased = made.keys.of_trails([trail], "t")
+    assert set(keys(made, "soft", produced=produced)[2:]) <= set(erased)
+    # The block of virtual tokens, and the one that holds the end of the shared tokens, serve other trails.
+    assert not set(keys(made, "soft")[:2]) & set(erased)
+    request = GenerateRequest(
+        prompt_token_ids=PROMPT, params=SamplingParams(), adapter="soft", tenant="t", produced=produced
+    )
+    used = made.process("r", request)
+    assert block_key(used.key_before(5), used.token_ids(20, 22)) in erased
+
+
+def test_parts_that_clients_mark_begin_after_the_virtual_tokens() -> None:
+    made = processor(SOFT)
+    request = GenerateRequest(
+        prompt_token_ids=PROMPT,
+        params=SamplingParams(),
+        adapter="soft",
+        num_marked=len(PROMPT),
+        promise=PromiseRequest(8, 60.0, 1 << 20),
+    )
+    used = made.process("r", request)
+    assert used.num_marked == used.num_prompt_tokens == 18
+    assert used.keys_to_promise(4) == used.block_keys[:3]
+    assert used.text_token_ids == PROMPT
+    assert made.process("s", replace(request, num_marked=0, promise=None)).num_marked == 0

@@ -56,7 +56,7 @@ def test_factor_follows_alpha_rank_and_patterns(
 
 
 REFUSALS: list[tuple[Mapping[str, Any], str]] = [
-    ({"peft_type": "PROMPT_TUNING"}, "peft_type 'PROMPT_TUNING' is not supported, only 'LORA'"),
+    ({"peft_type": "CPT"}, "peft_type 'CPT' is not supported, only 'LORA', 'PROMPT_TUNING'"),
     ({"use_dora": True}, "use_dora True is not supported"),
     ({"bias": "all"}, "bias 'all' is not supported: biases cannot be adapted"),
     ({"modules_to_save": ["lm_head"]}, "modules_to_save ['lm_head'] is not supported"),

@@ -84,8 +84,8 @@ async def _measure(root: Path, rounds: int, swaps: int) -> tuple[list[Together],
         (models / name).mkdir(parents=True)
         write_random_llama(source, models / name, {"num_hidden_layers": 30 - fewer}, only_known_tokens=True)
     twins = (f"ant={models / 'ant'}", f"twin={models / 'ant'}")
-    flags = ("--models", ",".join(twins), "--model", "ant", "--no-speculation", "--kv-memory", "512MiB")
-    async with EbbServer(ServerSettings("twins", flags), root / "twins") as server:
+    together_flags = ("--models", ",".join(twins), "--model", "ant", "--no-speculation", "--kv-memory", "512MiB")
+    async with EbbServer(ServerSettings("twins", together_flags), root / "twins") as server:
         together = await _together(server, rounds)
     flags = ("--models-dir", str(models), "--model", "ant", "--models-max", "1", "--kv-memory", "512MiB")
     async with EbbServer(ServerSettings("swaps", flags), root / "swaps") as server:

@@ -45,8 +45,8 @@ def _check(settings: Settings) -> None:
     """Raise SettingsError for a setting of one model only."""
     if settings.adapters_dir is not None:
         raise SettingsError(
-            "--adapters-dir has the adapters of one model. Omit it, or serve one model without --models and "
-            "--models-dir.",
+            "--adapters-dir has the adapters of one model. Set adapters-dir in the table [models.NAME] of that model "
+            "in TOML, or serve one model without --models and --models-dir.",
             param="adapters-dir",
         )
     if settings.draft_model:

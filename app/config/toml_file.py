@@ -30,6 +30,7 @@ OF_A_MODEL: Final = (
     "no-speculation",
     "draft-model",
     "draft-quantization",
+    "adapters-dir",
     "public-prefix",
     "kv-memory",
     "cpu-kv-memory",

@@ -177,10 +177,15 @@ class EngineHost:
         Raise as `require`.
         """
         engine, model = self.require(name), self.aliases.model(name)
-        return model if model in engine.adapters else ""
+        return model if model in self.adapter_names(engine) else ""
+
+    def adapter_names(self, engine: Backend) -> Sequence[str]:
+        """Return the names of a model's adapters, also before its first load."""
+        model = self.models.find(engine.model_name) if self.models is not None else None
+        return tuple(engine.adapters) if model is None else model.adapter_names
 
     def find(self, name: str) -> "ServedModel | None":
-        """Return the entry of one of several models, by its name or an alias; None if there is none."""
+        """Return the entry of one of several models, by its name, that of an adapter or an alias; None without one."""
         return self.models.find(self.aliases.model(name)) if self.models is not None else None
 
     def model_of(self, name: str | None) -> Backend:
@@ -244,7 +249,7 @@ class EngineHost:
         else:
             if (entry := self.models.find(model)) is not None:
                 return entry.backend
-            served = [each.name for each in self.models]
+            served = [name for each in self.models for name in (each.name, *each.adapter_names)]
         more = f" and {len(served) - MOST_NAMED} more" if len(served) > MOST_NAMED else ""
         raise NotFoundError(
             f"The model {name!r} does not exist; this server has {', '.join(map(repr, served[:MOST_NAMED]))}{more}",

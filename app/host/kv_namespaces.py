@@ -13,6 +13,7 @@ from typing import Any
 
 from cache_tiers.owners.block_key import KeyNamespace
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
+from models.adapters.adapter import Adapter
 
 logger = logging.getLogger(__name__)
 
@@ -36,13 +37,18 @@ class KVNamespaces:
         namespace = KeyNamespace(
             **known["namespace"] | {"stages": tuple(known["namespace"]["stages"])}, tenant_salt=b""
         )
-        return PrefixKeys(namespace, self._salts, known["public_ids"])
+        adapters = [Adapter(**each | {"invocation": tuple(each["invocation"])}) for each in known["adapters"]]
+        return PrefixKeys(namespace, self._salts, known["public_ids"], adapters=adapters)
 
     def note(self, model: str, keys: PrefixKeys) -> None:
         """Keep the namespace of a model that was loaded. A file that cannot be written is logged."""
         namespace = {name: value for name, value in asdict(keys.namespace).items() if name != "tenant_salt"}
         public = keys.public.token_ids if keys.public is not None else ()
-        known = {"namespace": namespace | {"stages": list(namespace["stages"])}, "public_ids": list(public)}
+        known = {
+            "namespace": namespace | {"stages": list(namespace["stages"])},
+            "public_ids": list(public),
+            "adapters": [asdict(each) | {"invocation": list(each.invocation)} for each in keys.adapters],
+        }
         if self._known.get(model) == known:
             return
         self._known[model] = known
@@ -58,7 +64,9 @@ def _read(path: Path) -> dict[str, Mapping[str, Any]]:
     expected = {each.name for each in fields(KeyNamespace)} - {"tenant_salt"}
     try:
         read = json.loads(path.read_text())
-        return {name: known for name, known in read.items() if known["namespace"].keys() == expected}
+        return {
+            name: known for name, known in read.items() if known["namespace"].keys() == expected and "adapters" in known
+        }
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:

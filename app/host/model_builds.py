@@ -1,7 +1,7 @@
 """Construction of the table of models from the settings: one process for each model that is in memory."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Final
 
+from app.config.options import SettingsError
 from app.config.secret import load_secret
 from app.config.served_models import served_models
 from app.config.settings import Settings, trial_config
@@ -32,6 +33,7 @@ from engine.fleet.remote_engine import RemoteEngine
 from engine.intake.prefix_keys import TenantSalts
 from engine.wiring.open_tiers import share_lower_tiers
 from engine.worker.host_resources import available_memory
+from models.adapters.peft_config import find_adapters
 from models.download.resolve import find_model, resolve_model
 from models.weights.fingerprint import model_fingerprint
 
@@ -69,6 +71,7 @@ def open_models(settings: Settings, report: Report, *, least_seconds: float = LE
         if not settings.no_prefix_cache:
             tiers, _ = share_lower_tiers(settings.tier_config(secret), report, closing)
         to_close = closing.pop_all()
+    adapters = adapter_names(served)
     most = min(settings.models_max, len(served))
     devices = [trial_config(own, Path(own.model)).device for own in served.values()]
     makers = {
@@ -80,6 +83,7 @@ def open_models(settings: Settings, report: Report, *, least_seconds: float = LE
             name=name,
             source=own.model,
             kind=choose_device(own.device),
+            adapter_names=adapters[name],
             build=makers[name].build,
             plan=makers[name].plan,
             describe=makers[name].describe,
@@ -106,6 +110,26 @@ def open_models(settings: Settings, report: Report, *, least_seconds: float = LE
         model.backend = OnDemandModel(table, model, salts, namespaces)
         makers[model.name].engines = lambda: table.engines
     return table
+
+
+def adapter_names(served: Mapping[str, Settings]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the adapters of each model, by the name of the model.
+
+    Raise SettingsError for a name that stands for two things, ModelNotFoundError for a folder that cannot be read.
+    """
+    found, taken = dict[str, tuple[str, ...]](), {name: f"the model {name}" for name in served}
+    for model, own in served.items():
+        folders = find_adapters(own.adapters_dir) if own.adapters_dir is not None else []
+        for path in folders:
+            if path.name in taken:
+                raise SettingsError(
+                    f"models.{model}.adapters-dir: the adapter {path.name} has the name of {taken[path.name]}. Rename "
+                    "its folder.",
+                    param="adapters-dir",
+                )
+            taken[path.name] = f"an adapter of the model {model}"
+        found[model] = tuple(path.name for path in folders)
+    return found
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from engine.cpu.format_sizes import packed_model_bytes
 from engine.cpu.instruction_set import INSTRUCTION_SETS
+from models.adapters.peft_config import TENSOR_FILE, find_adapters
 from models.weights.folder import ModelFolder
 from models.weights.stored import read_stored_weights
 
@@ -47,13 +48,18 @@ class ModelMemory:
 
 
 def memory_on_cpu(settings: Settings, folder: Path, draft_folder: Path | None = None) -> ModelMemory:
-    """Return the memory of the model in `folder` on a CPU, with its draft model. Reads only the headers of the files.
+    """Return the memory of the model in `folder` on a CPU, with its draft model and its adapters.
+
+    Reads only the headers of the files.
 
     Raise ModelError for a folder without weights, or with weights that cannot be read.
     """
     weights = _weights(folder, settings.quantization, settings.dtype)
     if draft_folder is not None:
         weights += _weights(draft_folder, settings.draft_quantization, settings.dtype)
+    if settings.adapters_dir is not None:
+        files = (path / TENSOR_FILE for path in find_adapters(settings.adapters_dir))
+        weights += sum(file.stat().st_size for file in files if file.is_file())
     tier = 0 if settings.no_prefix_cache else settings.cpu_kv_memory or 0
     return ModelMemory(weights, settings.kv_memory or SMALLEST_POOL, tier)
 

@@ -52,6 +52,7 @@ class ModelTable:
         on_close: called on another thread after all engines have stopped.
         """
         self._models = {each.name: each for each in models}
+        self._by_adapter = {adapter: each for each in models for adapter in each.adapter_names}
         self.default = models[0]
         self._loads = loads
         self._max_waiting = max_waiting
@@ -64,8 +65,8 @@ class ModelTable:
         return iter(self._models.values())
 
     def find(self, name: str) -> ServedModel | None:
-        """Return the model of this name; None if there is none."""
-        return self._models.get(name)
+        """Return the model of this name, or the one that has an adapter of this name; None if there is none."""
+        return self._models.get(name) or self._by_adapter.get(name)
 
     @property
     def engines(self) -> list[ModelEngine]:

@@ -36,8 +36,6 @@ class OnDemandModel:
         self._namespaces = namespaces
         self.model_name = model.name
         self.prefixes = OnDemandPrefixes(model)
-        # A folder of adapters is refused on a server that has several models.
-        self.adapters: Mapping[str, Adapter] = {}
         self.is_broken = False
         # One model that fails ends no other's answers, so the server continues.
         self.gave_up = asyncio.Event()
@@ -49,6 +47,11 @@ class OnDemandModel:
         if self._model.facts is None:
             raise NotReadyError(f"The model {self.model_name!r} has not been loaded yet")
         return self._model.facts
+
+    @property
+    def adapters(self) -> Mapping[str, Adapter]:
+        """The adapters of the last load; none before the first one."""
+        return self._model.facts.adapters if self._model.facts is not None else {}
 
     @property
     def is_resident(self) -> bool:

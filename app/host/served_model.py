@@ -17,6 +17,7 @@ from cache_tiers.tier import TierId
 from engine.api.errors import EbbError
 from engine.config import EngineConfig
 from engine.fleet.routing.prompt_names import PromptNames
+from models.adapters.adapter import Adapter
 from models.retrieval.folder import Retrieval
 
 ModelState = Literal["unloaded", "loading", "loaded", "draining", "failed"]
@@ -55,6 +56,7 @@ class ModelFacts:
     sampling_defaults: Mapping[str, float]
     retrieval: Retrieval
     tier_notes: Mapping[TierId, str]
+    adapters: Mapping[str, Adapter]
     max_model_len: int
     kv_fingerprint: str
     names: PromptNames
@@ -68,6 +70,7 @@ class ModelFacts:
             tokenizer=engine.tokenizer,
             chat_format=engine.chat_format,
             sampling_defaults=engine.sampling_defaults,
+            adapters=engine.adapters,
             retrieval=engine.retrieval,
             tier_notes=engine.tier_notes,
             max_model_len=engine.max_model_len,
@@ -107,6 +110,7 @@ class ServedModel:
     plan: Callable[[Report], ModelMemory]
     describe: Callable[[], EngineConfig]
     kind: str = "cpu"
+    adapter_names: tuple[str, ...] = ()
     is_pinned: bool = False
     usual_keep_alive: float = inf
     keep_alive: float = inf

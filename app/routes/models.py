@@ -55,7 +55,7 @@ async def list_models(request: Request) -> Response:
 
 def _names(host: EngineHost, engine: Backend) -> list[str]:
     """List the names of a model, of its adapters, and then their aliases."""
-    served = [engine.model_name, *engine.adapters]
+    served = [engine.model_name, *host.adapter_names(engine)]
     return [*served, *(alias for name in served for alias in host.aliases.names_of(name))]
 
 

@@ -128,7 +128,7 @@ class PrefixKeys:
     salts: salts of the tenants.
     public_ids: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a prompt belong to.
-    adapters: adapters that may compute blocks.
+    adapters: adapters that may compute blocks, without those that change no K or V.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class PrefixKeys:
         adapters: Collection[Adapter] = (),
     ) -> None:
         self.namespace = namespace
-        self._adapters = [each for each in adapters if each.changes_kv]
+        self.adapters = [each for each in adapters if each.changes_kv]
         self._salts = salts
         self._owners = owners if owners is not None else Owners()
         common = replace(namespace, tenant_salt=salts.public_salt)
@@ -148,7 +148,7 @@ class PrefixKeys:
         self.public = PublicPrefix.of(public_ids, common) if public_ids else None
         self._adapted_public = {
             each.digest: PublicPrefix.of(each.lead(public_ids), replace(common, adapter=each.digest))
-            for each in self._adapters
+            for each in self.adapters
             if public_ids
         }
 
@@ -231,7 +231,7 @@ class PrefixKeys:
 
     def _of_trail(self, trail: Trail, tenant: str) -> Iterator[BlockKey]:
         yield from self.of_trail(trail, *self.start(trail.token_ids, tenant))
-        for adapter in self._adapters:
+        for adapter in self.adapters:
             # Each question of a chat may have activated the adapter.
             places = adapter.occurrences(trail.token_ids) if adapter.invocation else (0,)
             led = replace(

@@ -40,7 +40,7 @@ from engine.worker.torch.prompt_graphs import PromptGraphs, PromptShape
 from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.adapters.adapter import Adapter
-from models.adapters.folder import find_adapters
+from models.adapters.peft_config import find_adapters
 from models.decoder.adapter_loading import load_adapter
 from models.decoder.model import DecoderForCausalLM
 from models.interface.causal_lm import CausalLM, ModelShape

@@ -12,11 +12,9 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from models.adapters.peft_config import CONFIG_FILE, read_peft_config
+from models.adapters.peft_config import TENSOR_FILE, read_peft_config
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
 from models.weights.unreadable import why_unreadable
-
-TENSOR_FILE: Final = "adapter_model.safetensors"
 
 _PREFIX: Final = "base_model.model."
 _TENSOR: Final = re.compile(r"(?P<module>.+)\.lora_(?P<part>[AB])\.weight")
@@ -52,17 +50,6 @@ class StoredAdapter:
     digest: str
     changes: Sequence[StoredChange]
     invocation: tuple[int, ...] = ()
-
-
-def find_adapters(folder: Path) -> list[Path]:
-    """Return the folders of the adapters in `folder`, in the order of their names. Others have no adapter_config.json.
-
-    Raise ModelNotFoundError if `folder` cannot be read.
-    """
-    try:
-        return sorted(each for each in folder.iterdir() if (each / CONFIG_FILE).is_file())
-    except OSError as error:
-        raise ModelNotFoundError(why_unreadable(folder, error)) from error
 
 
 def read_adapter(path: Path) -> StoredAdapter:

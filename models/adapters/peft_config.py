@@ -15,6 +15,7 @@ from models.errors import ModelNotFoundError, UnsupportedModelError
 from models.weights.unreadable import why_unreadable
 
 CONFIG_FILE: Final = "adapter_config.json"
+TENSOR_FILE: Final = "adapter_model.safetensors"
 MOST_PATTERNS: Final = 1024
 """Entries of `alpha_pattern`."""
 LONGEST_PATTERN: Final = 256
@@ -66,6 +67,17 @@ class PeftConfig:
         """Return the factor of what a matrix of `rank` adds to the product of `module`, the name of a projection."""
         alpha = next((alpha for pattern, alpha in self.alphas if pattern.fullmatch(module)), self.alpha)
         return alpha / (math.sqrt(rank) if self.has_root else rank)
+
+
+def find_adapters(folder: Path) -> list[Path]:
+    """Return the folders of the adapters in `folder`, in the order of their names. Others have no adapter_config.json.
+
+    Raise ModelNotFoundError if `folder` cannot be read.
+    """
+    try:
+        return sorted(each for each in folder.iterdir() if (each / CONFIG_FILE).is_file())
+    except OSError as error:
+        raise ModelNotFoundError(why_unreadable(folder, error)) from error
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

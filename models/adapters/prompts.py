@@ -15,8 +15,7 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from models.adapters.folder import TENSOR_FILE
-from models.adapters.peft_config import CONFIG_FILE, read_settings
+from models.adapters.peft_config import CONFIG_FILE, TENSOR_FILE, read_settings
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
 from models.weights.unreadable import why_unreadable
 

@@ -45,8 +45,10 @@ def test_directory_lists_folders_and_files_under_their_names(folder: Path) -> No
 
 def test_tables_have_separate_settings(tmp_path: Path) -> None:
     toml = 'dtype = "float32"\n[models]\nplain = "org/plain"\n[models.own]\nmodel = "org/own"\nkv-memory = "1GiB"\n'
-    settings = settings_of(tmp_path, toml)
+    settings = settings_of(tmp_path, f'{toml}adapters-dir = "/srv/adapters"\n')
     served = served_models(settings)
+    assert served["own"].adapters_dir == Path("/srv/adapters")
+    assert served["plain"].adapters_dir is None
     assert [(name, own.model, own.kv_memory, own.dtype) for name, own in served.items()] == [
         ("plain", "org/plain", 0, "float32"),
         ("own", "org/own", 1 << 30, "float32"),

@@ -9,6 +9,7 @@ from app.host.on_demand import OnDemandModel
 from cache_tiers.owners.block_key import KeyNamespace
 from engine.api.stored_tokens import Trail
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
+from models.adapters.adapter import Adapter
 from tests.unit.app.host.model_table import Models
 
 SALTS = TenantSalts(b"a secret of the tests")
@@ -27,7 +28,8 @@ NAMESPACE = KeyNamespace(
 
 def test_next_process_names_the_blocks_of_a_model(tmp_path: Path) -> None:
     path = tmp_path / "model-kv.json"
-    keys = PrefixKeys(NAMESPACE, SALTS, range(8))
+    adapter = Adapter("poet", "12ab", changes_kv=True, invocation=(33, 34))
+    keys = PrefixKeys(NAMESPACE, SALTS, range(8), adapters=[adapter])
     KVNamespaces(path, SALTS).note("ant", keys)
     known = KVNamespaces(path, SALTS)
     again = known.keys_of("ant")

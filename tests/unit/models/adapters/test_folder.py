@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models.adapters.folder import TENSOR_FILE, find_adapters, read_adapter
-from models.adapters.peft_config import CONFIG_FILE
+from models.adapters.folder import read_adapter
+from models.adapters.peft_config import CONFIG_FILE, TENSOR_FILE, find_adapters
 from models.decoder.adapters import fit_adapter
 from models.decoder.config import DecoderConfig
 from models.errors import ModelError, ModelNotFoundError, UnsupportedModelError, WeightsError

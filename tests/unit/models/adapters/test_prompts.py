@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.adapters.adapter import FIRST_VIRTUAL
-from models.adapters.folder import TENSOR_FILE
-from models.adapters.peft_config import CONFIG_FILE
+from models.adapters.peft_config import CONFIG_FILE, TENSOR_FILE
 from models.adapters.prompts import is_prompt, read_prompt
 from models.decoder.virtual_rows import fit_prompt
 from models.errors import ModelError, ModelNotFoundError, UnsupportedModelError, WeightsError

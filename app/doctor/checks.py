@@ -27,6 +27,7 @@ from app.doctor.draft_check import check_draft_model
 from app.doctor.finding import Finding
 from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
+from app.doctor.models_check import check_models
 from app.doctor.network_check import check_network, network_of, why_not_native
 from app.doctor.npu_checks import check_npu
 from app.doctor.ray_check import check_ray
@@ -376,6 +377,7 @@ CHECKS = (
     check_formats,
     check_rerank,
     check_memory,
+    check_models,
     check_web,
     check_state_dir,
     check_conversations,

@@ -204,7 +204,7 @@ bench-weights: ## measure multiplication by weights of each format as a share of
 bench-weights-memory: ## measure the memory of loaded weights over the size of their GGUF file, and print a table
 bench-warm: ## measure chats that are warmed from Redis while the user types; JSON and table in bench/results, ten minutes
 
-bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp; JSON, table and plots in bench/results
+bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp; JSON and table in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)
 
 bench-tool-calls: setup .make/dev ## compare how Ebb and vLLM read tool calls out of answers; JSON and table in bench/results, a minute

@@ -41,7 +41,7 @@ def draw(report: TurnsReport, target: Path) -> None:
 
 
 def _ttft_by_turn(axes: Axes, result: ConversationsResult) -> None:
-    style(axes, "Time to first token, median of the chats", "ms", "turn")
+    _style(axes, "Time to first token, median of the chats", "ms", "turn")
     for arm, colour in _ARM_COLOURS.items():
         rows = [row for row in result.rows if row.arm == arm]
         turns, medians = [row.turn for row in rows], [row.ttft_ms.median for row in rows]
@@ -55,7 +55,7 @@ def _ttft_by_turn(axes: Axes, result: ConversationsResult) -> None:
 
 
 def _tokens_by_turn(axes: Axes, result: ConversationsResult) -> None:
-    style(axes, f"Where the prompts came from: {arms.ALL}", "thousand tokens", "turn")
+    _style(axes, f"Where the prompts came from: {arms.ALL}", "thousand tokens", "turn")
     rows = [row for row in result.rows if row.arm == arms.ALL]
     turns = [row.turn for row in rows]
     base = [0.0] * len(rows)
@@ -74,12 +74,12 @@ def _returning(axes: Axes, result: ReturningResult) -> None:
         ("from CPU", result.from_cpu_ms, CPU, f", {result.cpu_ratio:.1f}× lower"),
         ("from the disk,\nafter kill -9", result.from_disk_ms, DISK, f", {result.disk_ratio:.1f}× lower"),
     )
-    style(axes, "A returning turn: time to first token", "ms", "")
+    _style(axes, "A returning turn: time to first token", "ms", "")
     _labelled_bars(axes, [(name, ms, colour, f"{ms:,.0f} ms{note}") for name, ms, colour, note in bars])
 
 
 def _step_time(axes: Axes, result: StepTimeResult) -> None:
-    style(axes, f"Time per token at {result.streams} streams", "ms", "")
+    _style(axes, f"Time per token at {result.streams} streams", "ms", "")
     off, on = result.tiers_off_ms, result.tiers_on_ms
     bars = [
         ("median,\ntiers off", off.median, DEVICE, f"{off.median:.1f}"),
@@ -98,7 +98,7 @@ def _labelled_bars(axes: Axes, bars: list[tuple[str, float, str, str]]) -> None:
     axes.margins(y=0.12)
 
 
-def style(axes: Axes, title: str, unit: str, along: str) -> None:
+def _style(axes: Axes, title: str, unit: str, along: str) -> None:
     """Style a panel with its title, the unit of its vertical axis, and the label of its horizontal axis."""
     axes.set_facecolor(PAGE)
     axes.set_title(title, loc="left", fontsize=10, color=TEXT)

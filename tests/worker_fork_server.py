@@ -35,7 +35,7 @@ IMPORTED = (
     "transformers.generation",
     "transformers.masking_utils",
     "playwright.async_api",
-    "bench.peers.plot",
+    "bench.plot",
     "app.cli.main",
     "app.open_services",
     "app.openapi",

@@ -22,7 +22,6 @@ from bench.peers.arms import Arm, Setup
 from bench.peers.contest import Contest
 from bench.peers.limits import Reads, Sizes, reads_of, sizes_of
 from bench.peers.plan import PeersPlan, large_plan, quick_plan
-from bench.peers.plot import draw
 from bench.peers.points import points
 from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
@@ -47,7 +46,7 @@ QUICK_RESULTS = Path("build/bench-quick")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prepare the peers, run, and write peers.json, peers.md and peers.png after every round.
+    """Prepare the peers, run, and write peers.json and peers.md after every round.
 
     The files of a model other than the default one are called peers_MODEL.
 
@@ -130,7 +129,6 @@ class _Run:
     def _write(self) -> None:
         folder, name = self._base.parent, self._base.name
         write_results(folder, name, content(self._report), to_markdown(self._report))
-        draw(self._report, folder / f"{name}.png")
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -23,7 +23,6 @@ from bench.peers.arms import Setup, ebb, resident_tokens
 from bench.peers.limits import Reads, Sizes, bytes_of_file, shares, sizes_of
 from bench.peers.metrics import Metric, decode_key, metrics_of, ttft_key, turns_key
 from bench.peers.plan import PeersPlan, TurnsPlan, large_plan
-from bench.peers.plot import draw
 from bench.peers.prompts import PromptMaker, make_chats
 from bench.peers.record import Record
 from bench.peers.report import PeersReport, content, resumed, to_markdown
@@ -246,15 +245,6 @@ def test_tables_show_medians_spreads_and_dash_for_missing_values() -> None:
     assert "| turns 2 and later, KV for 2 of 8 chats, mean TTFT, ms | 2.5 (2.0 – 3.0) | – |" in text
     assert f"| decode, 1 stream | {EBB_BF16} | {VLLM} | 1.67 | 1.50 – 2.00 | 3 | higher |" in text
     assert "3 of 7 rounds" in text
-
-
-def test_plot_shows_all_measured_metrics(tmp_path: Path) -> None:
-    draw(_report(Record()), tmp_path / "none.png")
-    draw(_report(_record({decode_key(1): {EBB_BF16: [1.0]}})), tmp_path / "one.png")
-    draw(_report(_whole_record()), tmp_path / "all.png")
-
-    assert not (tmp_path / "none.png").exists()
-    assert (tmp_path / "one.png").stat().st_size < (tmp_path / "all.png").stat().st_size
 
 
 def test_every_metric_has_unique_key() -> None:

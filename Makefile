@@ -180,6 +180,7 @@ bench-agents: ## measure how much of the prompts of Claude Code and aider comes 
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
 bench-attention: ## measure attention of the native step as a share of what the machine can do; JSON and table in bench/results
 bench-disk: ## compare the disk tier with Redis, with plain reads and with no disk (ARGS="--folder DIR"); JSON and table in bench/results, five minutes
+bench-draft-model: ## measure the speed with a draft model whose guesses are right at given rates, on random weights; JSON and table in bench/results
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier (ARGS="--traces DIR"); JSON and table in bench/results
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
 bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router (ARGS="--parts roles" for one part); JSON in bench/results, page in docs

@@ -10,8 +10,8 @@ from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
 from engine.request.request import Lack, Request, RequestStatus, Restored
 from engine.scheduling.block_allocation import BlockAllocation
+from engine.scheduling.prefix_waiters import source_of, take_prompt
 from engine.scheduling.request_states import RequestStates
-from engine.scheduling.siblings import source_of, take_prompt
 
 
 class Admission:

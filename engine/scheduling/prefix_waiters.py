@@ -4,6 +4,12 @@ Waiting costs nothing: a waiting request that ran instead would compute the same
 request getting half of a step. That holds only if the leader gets tokens as soon as the waiting request would. So both
 use the share of one tenant, the leader is at least as urgent, and it counts as short as the requests that wait for it.
 Any other request computes the prefix itself, and the requests that wait for a slower leader find it too.
+
+Siblings are requests for several answers to one prompt. The first one to have its turn computes the prompt for all.
+Siblings share the prompt's full blocks, whether or not they can be found by key. The partly filled last block is copied
+before a sibling writes to it, unless it is the only one left that has the block. The last token of the prompt is not
+shared. Each sibling computes that row itself, for the logits of its first token, so a worker sees an ordinary request
+whose prefix was cached. Siblings share only confirmed blocks, so a failed step cannot corrupt another answer.
 """
 
 from collections import Counter
@@ -14,7 +20,6 @@ from engine.block_tables.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.request.request import Request, RequestStatus
 from engine.scheduling.queue.request_queue import RequestQueue
-from engine.scheduling.siblings import leader_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class PrefixWaiters:
         The best leader is the request that will have the longest prefix of the prompt. The block table of `request`
         must hold the prefix that the device has now; return False if no leader will have more.
         """
-        if (sibling := leader_of(request, self._blocks.block_size)) is not None:
+        if (sibling := _leader_of(request, self._blocks.block_size)) is not None:
             self._waiters[request.request_id] = _Waiter(request, sibling, None)
             return True
         leader, most = None, len(request.blocks)
@@ -111,3 +116,38 @@ class PrefixWaiters:
         if first >= most or request.block_keys[first] != other.block_keys[first]:
             return 0
         return next((i for i in range(first, most) if request.block_keys[i] != other.block_keys[i]), most)
+
+
+def source_of(request: Request, block_size: int) -> Request | None:
+    """Return a sibling that has the prompt; None if there is none, or the table of `request` already covers it."""
+    return next((other for other in _others(request, block_size) if other.has_prompt), None)
+
+
+def heir_of(request: Request) -> Request | None:
+    """Return the waiting sibling that takes over the prompt of `request`, which is finishing.
+
+    Return None if `request` does not have the prompt, another sibling has it too, or none waits without blocks.
+    """
+    if not request.has_prompt or any(other.has_prompt for other in request.siblings if other is not request):
+        return None
+    waiting = (RequestStatus.WAITING, RequestStatus.PREEMPTED)
+    return next((other for other in request.siblings if other.status in waiting and not other.blocks), None)
+
+
+def take_prompt(request: Request, source: Request, blocks: BlockManager) -> None:
+    """Append the prompt's blocks of `source` to the table of `request`, after the blocks that it already has."""
+    blocks.share(request, source, request.num_shared_tokens)
+    request.restore_to(request.num_shared_tokens)
+    request.prompt_logprobs = list(source.prompt_logprobs)
+
+
+def _leader_of(request: Request, block_size: int) -> Request | None:
+    """Return a sibling that computes or loads the prompt; None as in `source_of`."""
+    at_work = (RequestStatus.RUNNING, RequestStatus.LOADING)
+    return next((other for other in _others(request, block_size) if other.status in at_work), None)
+
+
+def _others(request: Request, block_size: int) -> list[Request]:
+    if len(request.blocks) * block_size >= request.num_shared_tokens:
+        return []
+    return [other for other in request.siblings if other is not request]

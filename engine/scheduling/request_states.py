@@ -12,11 +12,10 @@ from engine.offload.reuse_notes import ReuseNotes
 from engine.request.request import Request, RequestStatus
 from engine.request.timeline import Phase
 from engine.scheduling.deadlines import Deadlines
-from engine.scheduling.prefix_waiters import PrefixWaiters
+from engine.scheduling.prefix_waiters import PrefixWaiters, heir_of, take_prompt
 from engine.scheduling.queue.line import Key, SortedRequests
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.shares import Shares
-from engine.scheduling.siblings import heir_of, take_prompt
 from engine.speculation.phrases import Phrases
 
 EARLIER: Final = -(2**62)

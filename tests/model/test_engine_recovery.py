@@ -26,7 +26,7 @@ from engine.api.structured_output import StructuredOutput
 from engine.block_tables.block_manager import BlockManager
 from engine.executor import step_timing
 from engine.kv.block_pool import BlockPool
-from engine.loop.async_llm import MAX_REBUILDS
+from engine.loop.engine_loop import MAX_REBUILDS
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefetch_hints import PrefetchHints
 from engine.scheduling.admission import Admission

@@ -88,8 +88,8 @@ async def test_block_erased_during_the_flush_is_not_in_redis(
         for prompt in (DELETED, KEPT):
             await compute(engine, prompt, SHORT)
         stopping = asyncio.create_task(engine.stop(SECONDS))
-        assert engine._task is not None
-        await asyncio.wait([engine._task])
+        assert engine._loop.task is not None
+        await asyncio.wait([engine._loop.task])
         # All blocks are on their way to Redis, which takes no writes.
         assert num_pending(engine) >= 6
         # The erasure looks at its result only after the engine has ended.

@@ -142,7 +142,7 @@ def test_log_errors_and_tracebacks_are_bad_but_not_warnings(tmp_path: Path) -> N
     log.write_text(
         "2026-01-01 10:00:00,000 INFO ebb.requests: run_1 length ERROR\n"
         "2026-01-01 10:00:01,000 WARNING cache_tiers.redis.breaker: Redis does not answer in time\n"
-        "2026-01-01 10:00:02,000 ERROR engine.loop.async_llm: a step failed\n"
+        "2026-01-01 10:00:02,000 ERROR engine.loop.engine_loop: a step failed\n"
         "Traceback (most recent call last):\n"
     )
     assert [line[:30] for line in bad_lines(log)] == [

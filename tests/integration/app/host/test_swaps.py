@@ -22,7 +22,7 @@ from tests.integration.api_server import api_client, running_server
 from tests.integration.forked_engines import forked_engines
 from tests.tiny_models import make_tiny_model
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.xdist_group("several-models"), pytest.mark.many_processes]
+pytestmark = [pytest.mark.asyncio, pytest.mark.many_processes]
 
 NAMES: Final = ("ant", "bee", "cat")
 SWAPS: Final = 20

@@ -1,9 +1,12 @@
 """Packing of a model's weights into the layout of the kernels."""
 
 import math
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -77,6 +80,7 @@ class PackedModel:
         model: DecoderForCausalLM,
         *,
         threads: int,
+        niceness: int = 0,
         weights: str = "bfloat16",
         level: bool = True,
         kept: MappedPack | None = None,
@@ -87,6 +91,7 @@ class PackedModel:
         `model` has in blocks keep the values of the blocks.
 
         threads: number of packing threads.
+        niceness: of these threads, where the system has one for each thread, unless this process has a higher one.
         weights: format of all other matrices: "bfloat16" to keep the values, "int8" or "int4" for groups of 32 with a
             float16 scale. With int4, the head (and with it a tied embedding) is int8, since its errors reach the logits
             directly.
@@ -124,7 +129,7 @@ class PackedModel:
         self.struct = self._model()
         if kept is None:
             self._memory.allocate()
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(threads, initializer=partial(_be_nice, niceness)) as pool:
                 for done in [pool.submit(pack) for pack in self._packing]:
                     done.result()
         else:
@@ -407,3 +412,9 @@ def _rotary_table(config: DecoderConfig, rope: Rope) -> tuple[torch.Tensor, torc
     table = RotaryTable(config.head_dim, positions, rope.theta, rope.scaling, device, rope.rotary_dim)
     cos, sin = table.rows(torch.arange(positions))
     return cos[:, 0, :half].contiguous(), sin[:, 0, half:].contiguous()
+
+
+def _be_nice(niceness: int) -> None:
+    """Lower the priority of this thread alone. Elsewhere than on Linux, the priority is that of the process."""
+    if sys.platform == "linux" and niceness > os.getpriority(os.PRIO_PROCESS, 0):
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)

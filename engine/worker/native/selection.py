@@ -21,6 +21,9 @@ from models.layers.linear import can_prepack
 from models.weights.folder import ModelFolder
 from models.weights.weights import map_tensor
 
+LOAD_NICENESS: Final = 10
+"""Priority of packing while other models answer: a tenth of a core that they want, so that the load ends."""
+
 logger = logging.getLogger(__name__)
 
 _ONLY_DECODER: Final = "the native step has kernels only for what the shared decoder computes"
@@ -85,7 +88,9 @@ def pack_for_native(
         return None
     weights = WEIGHTS[config.model.quantization]
     log_native_step(build, network, weights, threads)
-    return PackedModel(Kernels(build), shape, network, threads=threads, weights=weights)
+    # Other models answer while this one is loaded.
+    niceness = LOAD_NICENESS if config.parallel.step_turns is not None else 0
+    return PackedModel(Kernels(build), shape, network, threads=threads, niceness=niceness, weights=weights)
 
 
 def log_native_step(build: KernelBuild, network: DecoderForCausalLM, weights: str, threads: int) -> None:

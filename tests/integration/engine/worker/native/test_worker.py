@@ -1,11 +1,13 @@
 """The worker with the native step, and the cases in which it falls back to the torch model."""
 
 import logging
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 import torch
@@ -18,6 +20,7 @@ from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.request.scheduler_output import NewRequestData
 from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.native import selection
 from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.selection import pack_for_native
 from engine.worker.worker import Worker
@@ -257,6 +260,25 @@ def test_packing_frees_the_matrices_of_the_torch_model(model: Path, kernels: Ker
     assert sum(slot.untyped_storage().nbytes() for slot in matrices) > 0
     PackedModel(kernels("auto"), read_config(ModelFolder(model).config()), network, threads=2)
     assert sum(slot.untyped_storage().nbytes() for slot in matrices) == 0
+
+
+@pytest.mark.parametrize("has_neighbours", [False, True])
+def test_model_with_neighbours_is_packed_at_a_low_priority(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, has_neighbours: bool
+) -> None:
+    usual, found, pack = os.getpriority(os.PRIO_PROCESS, 0), set[int](), Kernels.pack_rows
+
+    def noted(*args: Any, **kwargs: Any) -> None:
+        found.add(os.getpriority(os.PRIO_PROCESS, 0))
+        pack(*args, **kwargs)
+
+    monkeypatch.setattr(Kernels, "pack_rows", noted)
+    # Tests may run at a lower priority than a load.
+    monkeypatch.setattr(selection, "LOAD_NICENESS", usual + 1)
+    config = config.with_fields(step_turns=tmp_path if has_neighbours else None)
+    assert pack_for_native(config, load_bfloat16(config.model.path), print, threads=2) is not None
+    assert found == {usual + has_neighbours}
+    assert os.getpriority(os.PRIO_PROCESS, 0) == usual
 
 
 def test_dropped_runner_ends_its_threads(model: Path, kernels: KernelsFor) -> None:

@@ -1,8 +1,9 @@
-import { createContext, onDestroy } from "svelte";
+import { createContext, onDestroy, untrack } from "svelte";
 
 import { useEbb } from "../../ebb";
 import { FrameQueue } from "../../services/scrolling/frame_queue";
 import { ProximityObserver } from "../../services/scrolling/proximity_observer";
+import { ParseSteps } from "../../stores/parse_steps.svelte";
 import { ProgressiveRender } from "../../stores/progressive_render.svelte";
 
 /** Savings on the parts of the scrolling page that are far from the screen. */
@@ -34,4 +35,12 @@ export function useProgressiveRender(count: () => number, step: number): Progres
   $effect.pre(() => render.grow(count()));
   onDestroy(() => render.end());
   return render;
+}
+
+/** Parse a text of a component in steps, if it is long when the component is mounted. parse: parses the text up to a place. */
+export function useParseSteps(text: () => string, parse: (start: string) => void): ParseSteps {
+  const { printing } = useEbb();
+  const steps = new ParseSteps(() => untrack(text).length, (letters) => parse(untrack(text).slice(0, letters)), printing);
+  onDestroy(() => steps.end());
+  return steps;
 }

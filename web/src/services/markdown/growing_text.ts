@@ -21,28 +21,44 @@ export class GrowingText {
   private finishedReferences: References = {};
   /** The containers of the text after the finished blocks. */
   private checkpoints = new Checkpoints();
-  private read: ReadTokens = new WeakMap();
+  private blocksRead: ReadTokens = new WeakMap();
   /** Rows of a table with which the text after the finished blocks begins. */
   private settled: SettledRows | null = null;
   /** Links that the text of the last update defines. */
   private references: References = {};
   private shown: readonly Block[] = [];
+  /** Whether the text is parsed more than once. Checkpoints are needless otherwise. */
+  private grows = false;
 
   /** Return the blocks of `text`. */
   update(text: string): readonly Block[] {
+    const rest = this.parsed(text);
+    const tail = rest.parts.flatMap(({ blocks }) => blocks);
+    this.grows = true;
+    return (this.shown = shared(this.shown, collectFootnotes([...this.finished.all, ...tail])));
+  }
+
+  /** Parse the start of a text whose blocks are wanted later. */
+  read(start: string): void {
+    const finished = this.finishedText.length;
+    this.parsed(start);
+    // Checkpoints cost more than they save where each step finishes blocks.
+    this.grows ||= this.finishedText.length === finished;
+  }
+
+  /** Parse a text up to its end, and return what is not finished. */
+  private parsed(text: string): Rest {
     const source = /[\r\0]/.test(text) ? text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd") : text;
     if (!source.startsWith(this.finishedText)) this.reset();
     const rest = this.parse(source);
     this.finish(rest);
-    const tail = rest.parts.flatMap(({ blocks }) => blocks);
-    return (this.shown = shared(this.shown, collectFootnotes([...this.finished.all, ...tail])));
+    return rest;
   }
 
   private parse(source: string): Rest {
     const text = own(source.slice(this.finishedText.length));
     const env: Env = { references: { ...this.finishedReferences } };
-    // A text that is read once needs none.
-    if (this.shown.length > 0) env["checkpoints"] = this.checkpoints;
+    if (this.grows) env["checkpoints"] = this.checkpoints;
     let settled = this.settled !== null && text.startsWith(this.settled.text) ? this.settled : null;
     const tokens = parse(settled === null ? text : settled.head + text.slice(settled.text.length), env);
     const references = env.references!;
@@ -50,9 +66,9 @@ export class GrowingText {
     // A link may be defined after the blocks that use it.
     this.finished.define(changed, references);
     if (settled !== null && changed.length > 0) settled = withLinks(settled, references);
-    if (changed.length > 0) this.read = new WeakMap();
+    if (changed.length > 0) this.blocksRead = new WeakMap();
     this.references = references;
-    const parts = partsOf(tokens, references, this.shown.length > 0 ? this.read : null);
+    const parts = partsOf(tokens, references, this.grows ? this.blocksRead : null);
     if (settled === null) return { text, references, parts, open: openFormula(env) };
     return { text, references, parts: withRows(parts, settled), open: openFormula(env) + settled.rows.length };
   }

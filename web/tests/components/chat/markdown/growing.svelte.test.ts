@@ -162,14 +162,38 @@ it.each([
   ["rows", "| a row |\n", ".markdown table", "| head |\n|---|\n"],
   ["footnotes", "[^1]: a note\n", ".markdown section"],
   ["letters", "a word ", ".markdown p"],
-])("puts nothing into the page for %s that are not drawn yet", (_name, unit, parent, before = "") => {
+])("puts nothing into the page for %s that are not drawn yet", async (_name, unit, parent, before = "") => {
   vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
   vi.stubGlobal("requestAnimationFrame", () => 1);
   const host = mount(Host, { target: document.body, props: { texts: [before + unit.repeat(20_000)], writing: false } });
-  flushSync();
-  const { childNodes, textContent } = document.querySelector(parent)!;
-  expect(textContent).not.toBe("");
-  expect(childNodes.length).toBeLessThan(350);
+  await vi.waitFor(() => expect(document.querySelector(parent)?.textContent).toBeTruthy(), 10_000);
+  expect(document.querySelector(parent)!.childNodes.length).toBeLessThan(350);
+  void unmount(host);
+  vi.unstubAllGlobals();
+});
+
+it.each([
+  ["blocks", "a **short** paragraph\n\n"],
+  ["texts", "**very** "],
+] as const)("parses %s that are complete in steps", (parsed, unit) => {
+  vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
+  vi.stubGlobal("requestAnimationFrame", () => 1);
+  const tasks: (() => void)[] = [];
+  vi.stubGlobal("setTimeout", (task: () => void) => tasks.push(task));
+  vi.spyOn(performance, "now").mockReturnValue(0);
+  const text = unit.repeat(10_000);
+  let host: object = {};
+  const steps = [() => (host = mount(Host, { target: document.body, props: { texts: [`${text}\n\nThe end.`] } }))];
+  for (const step of steps) {
+    const letters = parsedLetters(() => {
+      step();
+      flushSync();
+    });
+    expect(letters[parsed]).toBeLessThan(0.7 * text.length);
+    steps.push(...(tasks.splice(0) as typeof steps));
+  }
+  expect(steps.length).toBeGreaterThan(3);
+  expect(document.querySelector(".markdown")!.textContent).toContain("The end.");
   void unmount(host);
   vi.unstubAllGlobals();
 });

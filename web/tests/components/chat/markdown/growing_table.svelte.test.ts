@@ -129,13 +129,13 @@ describe.each(PLACES)("a growing table %s", (_name, all, first, other) => {
   });
 });
 
-it("draws a table that arrives at once over several frames, from its end", () => {
+it("draws a table that arrives at once over several frames, from its end", async () => {
   let frames: FrameRequestCallback[] = [];
   vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => frames.push(frame));
   const host = mount(Host, { target: document.body, props: { texts: [text(ROWS_AT_ONCE, "", "")] } });
   onTestFinished(() => void unmount(host));
-  flushSync();
   const rows = () => document.querySelectorAll(".markdown td:first-child");
+  await vi.waitFor(() => expect(rows().length).toBeGreaterThan(0));
   expect(rows().item(rows().length - 1).textContent).toBe(String(ROWS_AT_ONCE - 1));
   for (let before = 0, now = 0; frames.length > 0; now += 1_000) {
     expect(rows().length - before).toBeLessThan(40);

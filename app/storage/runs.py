@@ -292,13 +292,15 @@ class RunStore:
         return await self._database.read_together(read, tenant=self._tenant)
 
     async def ask_to_cancel(self, run_ids: Sequence[str]) -> None:
-        """Ask the owners of runs to end them."""
+        """Ask the owners of the tenant's runs to end them. Ids of other tenants' runs are left out."""
         if not run_ids:
             return
 
         def update(connection: DatabaseConnection) -> None:
-            connection.execute_many("UPDATE run SET is_cancelled = TRUE WHERE id = ?", [(each,) for each in run_ids])
-            _notify(connection, CANCEL, run_ids)
+            rows = connection.fetch_all(f"SELECT run.id AS id FROM run {_OF_TENANT}", {"tenant": self._tenant})
+            own = list({row["id"] for row in rows}.intersection(run_ids))
+            connection.execute_many("UPDATE run SET is_cancelled = TRUE WHERE id = ?", [(each,) for each in own])
+            _notify(connection, CANCEL, own)
 
         await self._database.write(update, durable=False)
 

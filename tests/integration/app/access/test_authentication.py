@@ -165,13 +165,17 @@ async def test_other_tenants_data_is_not_found_and_unchanged(people: People) -> 
         assert text == await missing.text(), call
         assert await all_rows(people.server.services) == before, call
         assert engine.running == running, call
+    for call, body in OWN.items():
         engine.allow(None)
         own = await ask(people.alice, call, body, names)
+        if own.status >= 300:
+            # An earlier call may have ended or deleted the thing.
+            names = await things_of_alice(people)
+            engine.allow(None)
+            own = await ask(people.alice, call, body, names)
         assert own.status < 300, f"{call}: {own.status} {await own.text()}"
         await own.read()
         await people.server.services.records.runs.join()
-        if call[0] != "GET":
-            names = await things_of_alice(people)
     assert {request.tenant for request in engine.requests} == {"alice"}
 
 

@@ -4,8 +4,6 @@ import json
 import os
 import pty
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -44,15 +42,6 @@ def server(tmp_path: Path) -> Iterator[HubServer]:
         yield hub
 
 
-def run(server: HubServer, tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command as a user does, in a process with a separate interpreter."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    environment |= {"HF_ENDPOINT": server.url, **own_variables(tmp_path)}
-    script = "import sys; from app.cli.main import main; sys.exit(main())"
-    words = [sys.executable, "-c", script, "pull", *arguments]
-    return subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
-
-
 def own_variables(tmp_path: Path) -> dict[str, str]:
     return {"EBB_CACHE_DIR": str(tmp_path / "cache"), "EBB_DEVICE": "cpu"}
 
@@ -69,6 +58,24 @@ def main_of_hub() -> int:
     """Run `ebb` in a process that was forked after huggingface_hub had been imported."""
     with hub_of_this_process(os.environ["HF_ENDPOINT"]):
         return main()
+
+
+def run_without_terminal(server: HubServer, tmp_path: Path) -> "tuple[int, str, str]":
+    """Pull org/tiny in a separate process. Return exit status, standard output and standard error."""
+    environment = {**os.environ, "HF_ENDPOINT": server.url, **own_variables(tmp_path)}
+    with Path(os.devnull).open("rb") as nothing, TemporaryFile() as output, TemporaryFile() as errors:
+        process = ForkedProcess(
+            main_of_hub,
+            ["pull", "org/tiny"],
+            stdin=nothing.fileno(),
+            stdout=output.fileno(),
+            stderr=errors.fileno(),
+            environment=environment,
+        )
+        status = process.wait(120)
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read().decode(), errors.read().decode()
 
 
 def run_at_terminal(server: HubServer, tmp_path: Path, answer: str) -> "tuple[int, str, str]":
@@ -115,11 +122,11 @@ def test_without_a_name_the_catalogue_is_listed(
 def test_hub_id_is_described_and_downloaded_without_a_terminal(
     server: HubServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run(server, tmp_path, "org/tiny")
-    assert done.returncode == 0
-    folder = Path(done.stdout.strip())
+    status, output, errors = run_without_terminal(server, tmp_path)
+    assert status == 0
+    folder = Path(output.strip())
     assert folder_contents(folder) == folder_contents(tmp_path / "served")
-    shown = {line.split()[0]: line for line in done.stderr.splitlines() if line.startswith("  ")}
+    shown = {line.split()[0]: line for line in errors.splitlines() if line.startswith("  ")}
     assert list(shown) == ["model", "licence", "download", "memory", "speed", "code"]
     assert f"org/tiny at commit {server.commit('org/tiny')[:12]}" in shown["model"]
     assert f"apache-2.0: {server.url}/org/tiny" in shown["licence"]
@@ -128,7 +135,7 @@ def test_hub_id_is_described_and_downloaded_without_a_terminal(
     assert "shared decoder" in shown["code"]
     assert run_here(server, tmp_path, "org/tiny") == 0
     again = capsys.readouterr()
-    assert again.out == done.stdout
+    assert again.out == output
     assert "licence" not in again.err
 
 

@@ -21,7 +21,7 @@ pytest_plugins = ["tests.store_fixtures"]
 
 SYSTEM = "You know a lot about rivers, and say what you know in few words. " * 12
 QUESTIONS = ("Which one is the longest of all? " * 8, "And which one is the widest? " * 8)
-CALM = {"temperature": 0, "max_tokens": 90, "ignore_eos": True}
+CALM = {"temperature": 0, "max_tokens": 70, "ignore_eos": True}
 
 
 @pytest.fixture

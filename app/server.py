@@ -185,7 +185,11 @@ def run_server(
     if (reason := why_not_to_serve(settings)) is not None:
         logger.error("%s", reason)
         return 1
-    host = EngineHost(aliases=ModelAliases(settings.model_alias), suggested_model=better_model(settings))
+    host = EngineHost(
+        aliases=ModelAliases(settings.model_alias),
+        suggested_model=better_model(settings),
+        unloaded_adapters=settings.unloaded_adapters,
+    )
     with asyncio.Runner(loop_factory=event_loop) as runner:
         try:
             status = runner.run(_serve(settings, listeners, host, build, drain_seconds, on_step))

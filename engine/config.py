@@ -25,6 +25,7 @@ class ModelConfig:
     rerank_words: two words of the vocabulary, for a relevant document and against it, by whose probabilities the model
         ranks documents; empty to leave it to the model's folder.
     adapters_dir: a folder with a folder per adapter; None for no adapters.
+    adapters: names of the adapters in `adapters_dir` to load at the start; None for all.
     """
 
     path: Path
@@ -36,6 +37,7 @@ class ModelConfig:
     pooling: Literal["auto", "mean", "last"] = "auto"
     rerank_words: tuple[str, ...] = ()
     adapters_dir: Path | None = None
+    adapters: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

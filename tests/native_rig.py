@@ -138,10 +138,13 @@ class NativeRig:
         }
         self._random = torch.Generator().manual_seed(1)
         self._free = self.shuffled(range(num_blocks))
+        self.digests: dict[str, str] = {}
 
     def add_adapter(self, folder: Path) -> None:
-        """Load the adapter in `folder` under its name."""
-        self.model.add_adapter(load_adapter(folder, self.config, self.model.stage, torch.bfloat16))
+        """Load the adapter in `folder`, and keep its digest under its name."""
+        fitted = load_adapter(folder, self.config, self.model.stage, torch.bfloat16)
+        self.model.add_adapter(fitted)
+        self.digests[fitted.about.name] = fitted.about.digest
 
     def shuffled(self, values: Sequence[int]) -> list[int]:
         return [values[i] for i in torch.randperm(len(values), generator=self._random).tolist()]

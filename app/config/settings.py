@@ -24,6 +24,7 @@ from app.config.topics.memory import MemorySettings
 from app.config.topics.models import ModelsSettings
 from app.config.topics.place import PlaceSettings
 from app.config.topics.scheduling import SchedulingSettings
+from app.config.unloaded_adapters import UnloadedAdapters
 from cache_tiers.config import DiskConfig, TierConfig
 from cache_tiers.disk.folder import folder_of
 from engine.config import (
@@ -87,7 +88,7 @@ class Settings(
 
         model_path, draft_path: the folders that `model` and `draft_model` were resolved to; None for no draft model.
 
-        Raise SettingsError if the public prefix cannot be read.
+        Raise SettingsError if the public prefix cannot be read, ModelNotFoundError if the folder of adapters cannot.
         """
         tiers = self.tier_config(secret)
         device = choose_device(self.device)
@@ -97,7 +98,12 @@ class Settings(
             "itl_target": self.itl_target / 1e3,
         }
         return EngineConfig(
-            model=ModelConfig(path=model_path, name=model_name, **_fields_of(self, ModelConfig)),
+            model=ModelConfig(
+                path=model_path,
+                name=model_name,
+                adapters=self.unloaded_adapters.to_load(self.adapters_dir),
+                **_fields_of(self, ModelConfig),
+            ),
             cache=CacheConfig(
                 **_fields_of(self, CacheConfig),
                 block_size=block_size_for(device),
@@ -128,6 +134,11 @@ class Settings(
         """Whether people log in with accounts: with passwords, at a directory or a provider, or by a proxy."""
         logins = (self.passwords, self.ldap_url, self.oidc_issuer, self.saml_metadata_file, self.proxy_user_header)
         return any(logins)
+
+    @property
+    def unloaded_adapters(self) -> UnloadedAdapters:
+        """Record of the adapters that administrators have unloaded."""
+        return UnloadedAdapters(self.state_dir / "unloaded_adapters.json")
 
     @property
     def database(self) -> Path:

@@ -164,6 +164,20 @@ class Backend(Protocol):
     def adapters(self) -> Mapping[str, Adapter]:
         """The adapters that requests may name, by name."""
 
+    async def load_adapter(self, name: str, *, in_place: bool) -> Adapter:
+        """Read an adapter of the configured folder, which requests may name from now on.
+
+        in_place: whether it may replace one of the same name. Requests that run keep theirs.
+
+        Raise InvalidRequestError with the field, NotFoundError, ConflictError, or NotReadyError while workers restart.
+        """
+
+    async def unload_adapter(self, name: str) -> None:
+        """Refuse further requests for an adapter. Requests that run end as they would.
+
+        Raise NotFoundError if it is not loaded, or ConflictError.
+        """
+
     @property
     def kv_fingerprint(self) -> str:
         """Identity of the model and of everything else that may change a bit of the computed KV."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+from app.config.unloaded_adapters import UnloadedAdapters
 from app.domain.storage_health import StorageHealth
 from app.host.backend import Backend
 from app.host.model_aliases import ModelAliases
@@ -57,6 +58,7 @@ class EngineHost:
     storage: the health of the database.
     aliases: further names of the model.
     suggested_model: a better model of the catalogue that suits the machine; empty if there is none.
+    unloaded_adapters: record of the adapters that a start leaves out.
     models: the models of a server that has several; None for one model, which is then `engine`.
     """
 
@@ -70,6 +72,7 @@ class EngineHost:
     storage: StorageHealth = field(default_factory=StorageHealth)
     aliases: ModelAliases = field(default_factory=ModelAliases)
     suggested_model: str = ""
+    unloaded_adapters: UnloadedAdapters = field(default_factory=UnloadedAdapters)
     _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     def prompt_identity_of(self, engine: Backend) -> str:

@@ -47,7 +47,7 @@ class KVNamespaces:
         known = {
             "namespace": namespace | {"stages": list(namespace["stages"])},
             "public_ids": list(public),
-            "adapters": [asdict(each) | {"invocation": list(each.invocation)} for each in keys.adapters],
+            "adapters": [asdict(each) | {"invocation": list(each.invocation)} for each in keys.adapters.values()],
         }
         if self._known.get(model) == known:
             return

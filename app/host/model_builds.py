@@ -33,7 +33,7 @@ from engine.fleet.remote_engine import RemoteEngine
 from engine.intake.prefix_keys import TenantSalts
 from engine.wiring.open_tiers import share_lower_tiers
 from engine.worker.host_resources import available_memory
-from models.adapters.peft_config import find_adapters
+from models.adapters.found import find_adapters
 from models.download.resolve import find_model, resolve_model
 from models.weights.fingerprint import model_fingerprint
 

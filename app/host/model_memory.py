@@ -9,7 +9,8 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from engine.cpu.format_sizes import packed_model_bytes
 from engine.cpu.instruction_set import INSTRUCTION_SETS
-from models.adapters.peft_config import TENSOR_FILE, find_adapters
+from models.adapters.found import find_adapters
+from models.adapters.peft_config import TENSOR_FILE
 from models.weights.folder import ModelFolder
 from models.weights.stored import read_stored_weights
 

@@ -10,6 +10,7 @@ from app.host.models import ModelTable
 from app.host.served_model import ModelFacts, ServedModel
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
+from engine.api.adapter_refusals import no_folder, unknown
 from engine.api.errors import NotFoundError, NotReadyError
 from engine.api.generate_request import GenerateRequest
 from engine.api.promise import PromiseReport, PromiseRequest
@@ -162,6 +163,14 @@ class OnDemandModel:
     def stats(self) -> EngineStats:
         """Return a snapshot of the statistics, empty while the model is not in memory."""
         return self._model.engine.stats() if self._model.engine is not None else EngineStats()
+
+    async def load_adapter(self, name: str, *, in_place: bool) -> Adapter:  # noqa: ARG002
+        """Raise NotFoundError: an adapter belongs to one model."""
+        raise no_folder()
+
+    async def unload_adapter(self, name: str) -> None:
+        """Raise NotFoundError: none is loaded."""
+        raise unknown(name, self.adapters)
 
     def drain_replica(self, index: int) -> None:
         """Raise NotFoundError: each of several models is one process."""

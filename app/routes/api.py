@@ -5,6 +5,7 @@ from typing import Final
 from app.http.operation import Operation
 from app.routes import (
     account,
+    adapters,
     admin,
     anthropic_messages,
     branches,
@@ -54,6 +55,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *ollama_embeddings.operations,
     *tokens.operations,
     *models.operations,
+    *adapters.operations,
     *chat_models.operations,
     *conversations.operations,
     *bulk.operations,

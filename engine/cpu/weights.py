@@ -67,8 +67,8 @@ class PackedModel:
     """Weights in the layout of the kernels. `struct` points into memory that this object keeps alive.
 
     stage: the layers of the model, if other processes have others.
-    adapters: addresses of the adapters for the kernels, by name.
-    virtual: addresses of the virtual tokens of each prompt adapter, by its name.
+    adapters: addresses of the adapters for the kernels, by the digests of their contents.
+    virtual: addresses of the virtual tokens of each prompt adapter, by the digest of its content.
 
     Satisfies `models.interface.causal_lm.ModelShape`.
     """
@@ -117,9 +117,9 @@ class PackedModel:
         self._vectors: list[torch.Tensor] = []
         self._checkpoint_vectors: list[torch.Tensor] = []
         self._factors: list[Mapping[str, torch.Tensor]] = []
-        self._adapters: list[PackedAdapter] = []
+        self._adapters: dict[str, PackedAdapter] = {}
         self.adapters: dict[str, int] = {}
-        self._placed: list[PlacedRows] = []
+        self._placed: dict[str, PlacedRows] = {}
         self.virtual: dict[str, Sequence[int]] = {}
         self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
@@ -142,13 +142,17 @@ class PackedModel:
     def add_adapter(self, adapter: DecoderAdapter | VirtualRows) -> None:
         """Pack an adapter, which the kernels compute from now on. The layers are those of this process."""
         if isinstance(adapter, VirtualRows):
-            placed = PlacedRows(adapter)
-            self._placed.append(placed)
-            self.virtual[adapter.about.name] = placed.addresses
+            placed = self._placed[adapter.about.digest] = PlacedRows(adapter)
+            self.virtual[adapter.about.digest] = placed.addresses
             return
         packed = PackedAdapter(self.kernels, adapter.layers, self._factors)
-        self._adapters.append(packed)
-        self.adapters[adapter.about.name] = packed.address
+        self._adapters[adapter.about.digest] = packed
+        self.adapters[adapter.about.digest] = packed.address
+
+    def drop_adapter(self, digest: str) -> None:
+        """Free an adapter, which no step in flight may use."""
+        for held in (self.adapters, self.virtual, self._adapters, self._placed):
+            held.pop(digest, None)
 
     @property
     def nbytes(self) -> int:

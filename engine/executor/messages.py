@@ -10,6 +10,7 @@ from msgspec import Struct, msgpack
 from cache_tiers.cpu.shared_pool import SharedPool
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
+from models.adapters.adapter import Adapter
 
 
 class Load(Struct, tag=True, frozen=True):
@@ -30,6 +31,18 @@ class AttachHostPool(Struct, tag=True, frozen=True):
     """Offset in bytes of each process's part of a block."""
 
 
+class LoadAdapter(Struct, tag=True, frozen=True):
+    """Call: read an adapter, while steps run."""
+
+    name: str
+
+
+class DropAdapter(Struct, tag=True, frozen=True):
+    """Call: free an adapter after the steps that were sent before."""
+
+    digest: str
+
+
 class Step(Struct, tag=True, frozen=True):
     """A step to compute, after the steps sent before it."""
 
@@ -41,6 +54,8 @@ class Reply(Struct, tag=True, frozen=True):
 
     model: LoadedModel | None = None
     """The loaded model, in the answer to Load; else None."""
+    adapter: Adapter | None = None
+    """The adapter, in the answer to LoadAdapter; else None."""
 
 
 class Refusal(Struct, tag=True, frozen=True):
@@ -73,7 +88,7 @@ class LogLine(Struct, tag=True, frozen=True):
     text: str
 
 
-Call = Load | InitKV | AttachHostPool
+Call = Load | InitKV | AttachHostPool | LoadAdapter | DropAdapter
 Down = Call | Step
 Up = Reply | Refusal | StepEnded | Note | LogLine
 

@@ -6,7 +6,8 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final
 
@@ -14,13 +15,25 @@ from cache_tiers.cpu.shared_pool import SharedPool
 from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.executor.joined_transfers import JoinedTransfers
-from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
+from engine.executor.messages import (
+    AttachHostPool,
+    Call,
+    DropAdapter,
+    InitKV,
+    Load,
+    LoadAdapter,
+    Refusal,
+    Reply,
+    Step,
+    StepEnded,
+)
 from engine.executor.rank_processes import RankProcesses
 from engine.executor.step_timing import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.process.restart_budget import RestartBudget
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_processes
+from models.adapters.adapter import Adapter
 from models.errors import UnsupportedModelError
 from models.interface.partition import Partition
 from models.registry import check_split, split_layers
@@ -38,6 +51,14 @@ class _Pending:
 
     step: SchedulerOutput
     future: Future[ModelRunnerOutput]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call while steps run. answers: those that have come, by rank."""
+
+    future: Future[list[Reply | Refusal]] = field(default_factory=Future)
+    answers: dict[int, Reply | Refusal] = field(default_factory=dict)
 
 
 class MultiprocExecutor:
@@ -79,6 +100,8 @@ class MultiprocExecutor:
         self._transfers = JoinedTransfers(self.partition.num_processes)
         self._unsent: deque[SchedulerOutput] | None = deque()
         self._lost: WorkersLostError | None = None
+        self._adapters = dict[str, Adapter]()
+        self._asked: _Asked | None = None
         self.on_lost: Callable[[], None] = lambda: None
         self._restarts = RestartBudget(BACKOFF_SECONDS, RESTART_SECONDS)
         self._num_restarts = 0
@@ -89,10 +112,12 @@ class MultiprocExecutor:
 
     def load(self) -> LoadedModel:
         """Spawn the ranks and read the weights. Raise EngineError with the message of the first rank that failed."""
-        return self._thread.submit(self._load, self._progress).result()
+        model = self._thread.submit(self._load, self._config, self._progress).result()
+        self._adapters = {each.name: each for each in model.adapters}
+        return model
 
-    def _load(self, progress: Callable[[str], None]) -> LoadedModel:
-        self._processes = RankProcesses(self._config, self.partition, progress)
+    def _load(self, config: EngineConfig, progress: Callable[[str], None]) -> LoadedModel:
+        self._processes = RankProcesses(config, self.partition, progress)
         if self._closing.is_set():
             self._processes.end()
         logger.info("running the model in %d processes: %s", len(self._processes.pids), self._processes.pids)
@@ -118,6 +143,53 @@ class MultiprocExecutor:
         assert self._processes is not None
         self._processes.serve_pool(pool)
         self._processes.call(AttachHostPool(shared, tuple(self._offsets)))
+
+    # Adapters
+
+    def load_adapter(self, name: str) -> Adapter:
+        """Have all ranks read an adapter while steps run.
+
+        Raise EngineError with the message of the first rank that failed, WorkersLostError if the workers are lost.
+        """
+        answers = self._ask(LoadAdapter(name))
+        read = {each.adapter for each in answers if isinstance(each, Reply) and each.adapter is not None}
+        refusals = [each.error for each in answers if isinstance(each, Refusal)]
+        if len(read) == 1 and not refusals:
+            (adapter,) = read
+            self._adapters[name] = adapter
+            return adapter
+        for digest in {each.digest for each in read}.difference(each.digest for each in self._adapters.values()):
+            self._ask(DropAdapter(digest))
+        raise EngineError(refusals[0] if refusals else "the processes of the model read different adapters")
+
+    def drop_adapter(self, digest: str) -> None:
+        """Have all ranks free an adapter after the steps that were executed so far. No later one may use it.
+
+        Workers that are lost have freed it, and their successors do not read it.
+        """
+        self._adapters = {name: each for name, each in self._adapters.items() if each.digest != digest}
+        with suppress(WorkersLostError):
+            self._ask(DropAdapter(digest))
+
+    def _ask(self, call: Call) -> list[Reply | Refusal]:
+        """Call all ranks while steps run, one call at a time. Raise WorkersLostError if they are lost."""
+        asked = _Asked()
+        with self._lock:
+            if self._lost is not None:
+                raise self._lost
+            if self._processes is None or self._unsent is not None:
+                raise WorkersLostError("the processes of the model are restarting")
+            self._asked = asked
+            self._processes.send(call)
+        return asked.future.result()
+
+    def _take_answer(self, rank: int, answer: Reply | Refusal) -> None:
+        asked = self._asked
+        assert asked is not None
+        asked.answers[rank] = answer
+        if len(asked.answers) == self.partition.num_processes:
+            self._asked = None
+            asked.future.set_result([asked.answers[each] for each in sorted(asked.answers)])
 
     def begin(self) -> None:
         """Start to serve steps."""
@@ -155,7 +227,7 @@ class MultiprocExecutor:
             for step in unsent or ():
                 self._processes.send(Step(step))
         try:
-            for ended in self._processes.steps():
+            for ended in self._processes.steps(self._take_answer):
                 with self._lock:
                     pending = self._pending.pop(ended[0].step_id)
                 self._settle(pending, ended)
@@ -195,9 +267,12 @@ class MultiprocExecutor:
             self._lost = WorkersLostError(f"the workers were lost: {reason}")
             self._unsent = None
             lost, self._pending = self._pending, OrderedDict()
+            asked, self._asked = self._asked, None
         self._transfers.clear()
         for pending in lost.values():
             pending.future.set_exception(self._lost)
+        if asked is not None:
+            asked.future.set_exception(self._lost)
         if not self._closing.is_set():
             self.on_lost()
 
@@ -225,7 +300,7 @@ class MultiprocExecutor:
             return
         logger.info("restarting %d worker processes", self.partition.num_processes)
         try:
-            self._load(logger.info)
+            self._load_again()
             self._call(InitKV(self._num_blocks))
             if self._pool is not None:
                 self._attach(*self._pool)
@@ -234,6 +309,13 @@ class MultiprocExecutor:
         else:
             logger.info("the worker processes are running again")
             self._serve()
+
+    def _load_again(self) -> None:
+        """Load what the former workers had. Raise EngineError if an adapter has another content now."""
+        adapters = self._adapters
+        read = self._load(self._config.with_fields(adapters=tuple(adapters)), logger.info).adapters
+        if changed := [name for name, each in adapters.items() if each not in read]:
+            raise EngineError(f"the files of the adapter {changed[0]!r} have changed since it was loaded")
 
     @property
     def pids(self) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
 from engine.api.errors import EngineError
 from engine.config import EngineConfig
@@ -16,8 +16,10 @@ from engine.executor.far_pool import FarPool
 from engine.executor.messages import (
     AttachHostPool,
     Call,
+    DropAdapter,
     InitKV,
     Load,
+    LoadAdapter,
     LogLine,
     Note,
     Refusal,
@@ -31,7 +33,6 @@ from engine.executor.messages import (
 from engine.executor.uniproc import UniProcExecutor
 from engine.process.parent_process import die_with
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.worker.loaded_model import LoadedModel
 from engine.worker.torch.ranks import MeetingAddress, TorchRanks
 from engine.worker.torch.stage_link import TorchStageLink
 from engine.worker.worker import Worker
@@ -72,18 +73,18 @@ class RankServer:
     def answer(self, call: Call) -> Reply | Refusal:
         """Execute a call and return its answer. An exception becomes a Refusal."""
         try:
-            return Reply(self._do(call))
+            return self._do(call)
         except Exception as error:
             logger.debug("%s failed", call, exc_info=True)
             return Refusal(_in_words(error))
 
-    def _do(self, call: Call) -> LoadedModel | None:
+    def _do(self, call: Call) -> Reply:
         match call:
             case Load():
                 self._executor = UniProcExecutor(self._make_worker())
                 model = self._executor.load()
                 self._block_nbytes = model.block_nbytes
-                return model
+                return Reply(model)
             case InitKV(num_blocks):
                 self._loaded().init_kv(num_blocks)
             case AttachHostPool(pool, offsets):
@@ -92,7 +93,11 @@ class RankServer:
                     self._far_pool = FarPool(self._pool_pipe, pool.nbytes, first, self._block_nbytes)
                 memory = self._far_pool.memory if self._far_pool is not None else pool.map()
                 self._loaded().attach_host_pool(memory[first:], None)
-        return None
+            case LoadAdapter(name):
+                return Reply(adapter=self._loaded().load_adapter(name))
+            case DropAdapter(digest):
+                self._loaded().drop_adapter(digest)
+        return Reply()
 
     def _make_worker(self) -> Worker:
         config, partition, process = self._order.config, self._order.partition, self._order.rank
@@ -181,6 +186,9 @@ def serve_rank(order: RankOrder, pipe: Connection, pool_pipe: Connection | None 
             os._exit(0)
         if isinstance(message, Step):
             server.execute(message.output)
+        elif isinstance(message, LoadAdapter | DropAdapter):
+            # Steps do not wait for the disk, nor the next one for the steps before a drop.
+            Thread(target=lambda call: send(server.answer(call)), args=(message,), name="adapters").start()
         else:
             send(server.answer(message))
 

@@ -139,14 +139,18 @@ class RankProcesses:
                 return [answers[rank] for rank in range(self._size)]
         raise RankDiedError(f"{self._all_but(answers)} did not start within {CALL_SECONDS:g} s")
 
-    def steps(self) -> Iterator[list[StepEnded]]:
+    def steps(self, on_answer: Callable[[int, Reply | Refusal], None]) -> Iterator[list[StepEnded]]:
         """Yield the results of each step by rank, in the order of the steps.
+
+        on_answer: receives the rank and the answer to a call that was sent while steps run.
 
         Raise RankDiedError when a rank dies or hangs.
         """
         ended: dict[int, dict[int, StepEnded]] = {}
         stragglers: dict[int, float] = {}
         for rank, message in self._messages(lambda: min(self._limit.passes_at(), *stragglers.values(), inf)):
+            if isinstance(message, Reply | Refusal):
+                on_answer(rank, message)
             if not isinstance(message, StepEnded):
                 continue
             of_step = ended.setdefault(message.step_id, {})

@@ -9,9 +9,11 @@ from engine.api.errors import FOR_THE_PROCESS
 from engine.executor.step_timing import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.adapter_loader import AdapterLoader
 from engine.worker.encoder_worker import EncoderWorker
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.worker import Worker
+from models.adapters.adapter import Adapter
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,6 +42,20 @@ class UniProcExecutor:
         """Read the weights and describe the model. Raise what the worker raises."""
         self.call(self._worker.load)
         return self.call(self._worker.describe)
+
+    def load_adapter(self, name: str) -> Adapter:
+        """Read an adapter while steps run, and have the worker compute it. Raise what the worker raises."""
+        adapters = self._loader()
+        read = adapters.read(name)
+        return self.call(adapters.add, read)
+
+    def drop_adapter(self, digest: str) -> None:
+        """Free an adapter once the steps that were executed so far have ended. No later one may use it."""
+        self._results.submit(self._loader().drop, digest).result()
+
+    def _loader(self) -> AdapterLoader:
+        assert isinstance(self._worker, Worker), "an encoder has no adapters"
+        return self._worker.adapters
 
     def init_kv(self, num_blocks: int) -> None:
         """Call `Worker.init_kv` on the model thread."""

@@ -20,6 +20,7 @@ from engine.fleet.gateway.answer import FRUITLESS, LateError, RemoteAnswer
 from engine.fleet.gateway.keeper import ReplicaKeeper
 from engine.fleet.gateway.link import Link, ReplicaLostError
 from engine.fleet.gateway.moves import Moves
+from engine.fleet.gateway.remote_adapters import RemoteAdapters, replaced
 from engine.fleet.gateway.remote_prefixes import RemotePrefixes
 from engine.fleet.gateway.summed_stats import EndedStats, summed
 from engine.fleet.placement.interface import Placement
@@ -101,6 +102,7 @@ class RemoteEngine:
             on_answers=self._on_orphans,
             on_give_up=self._give_up,
         )
+        self._adapters = RemoteAdapters(self._keeper, self.names, is_shared=placement.is_shared)
         self.prefixes = RemotePrefixes(self._keeper, self._router, self.names)
         self._answers: dict[str, RemoteAnswer] = {}
         self._links: dict[str, Link] = {}
@@ -129,7 +131,7 @@ class RemoteEngine:
     @property
     def adapters(self) -> Mapping[str, Adapter]:
         """The adapters that requests may name, by name."""
-        return {each.name: each for each in self._keeper.facts.adapters}
+        return self._adapters.by_name
 
     @property
     def tier_notes(self) -> Mapping[TierId, str]:
@@ -181,6 +183,7 @@ class RemoteEngine:
                 on_first=first,
                 on_moved=moved,
                 queue_timeout=limit,
+                adapter=self.adapters.get(request.adapter),
             )
             for at, id_ in enumerate(ids)
         ]
@@ -217,6 +220,8 @@ class RemoteEngine:
         """
         ids = [*request.prompt_token_ids, *request.produced]
         adapter = self.adapters.get(request.adapter)
+        if adapter != answers[0].adapter:
+            raise replaced(request.adapter)
         names = await self.names.of(ids, request.tenant, adapter, len(request.prompt_token_ids))
         links = await self._serving(answers[0])
         request = answers[0].in_time(request)
@@ -442,6 +447,14 @@ class RemoteEngine:
             task.cancel()
             if (answer := self._answers.get(request_id)) is not None:
                 self._end(answer)
+
+    async def load_adapter(self, name: str, *, in_place: bool) -> Adapter:
+        """Have all replicas read an adapter of the configured folder. Raise as `RemoteAdapters.load`."""
+        return await self._adapters.load(name, in_place=in_place)
+
+    async def unload_adapter(self, name: str) -> None:
+        """Refuse further requests for an adapter. Requests that run end as they would. Raise NotFoundError."""
+        await self._adapters.unload(name)
 
     def drain_replica(self, index: int) -> None:
         """Have the other replicas continue the answers of one, which then restarts.

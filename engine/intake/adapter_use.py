@@ -27,7 +27,7 @@ def adapter_use(request: GenerateRequest, adapters: Mapping[str, Adapter]) -> tu
     if adapter.num_virtual:
         _check_virtual(name, request.params)
     first = adapter.first(prompt)
-    return None if first is None else AdapterUse(name, first, adapter.num_virtual), adapter.lead(prompt)
+    return None if first is None else AdapterUse(adapter.digest, first, adapter.num_virtual), adapter.lead(prompt)
 
 
 def _check_virtual(name: str, params: SamplingParams) -> None:

@@ -140,17 +140,26 @@ class PrefixKeys:
         adapters: Collection[Adapter] = (),
     ) -> None:
         self.namespace = namespace
-        self.adapters = [each for each in adapters if each.changes_kv]
+        self._public_ids = public_ids
         self._salts = salts
         self._owners = owners if owners is not None else Owners()
         common = replace(namespace, tenant_salt=salts.public_salt)
         self._owners.note(common.owner, PUBLIC)
         self.public = PublicPrefix.of(public_ids, common) if public_ids else None
-        self._adapted_public = {
-            each.digest: PublicPrefix.of(each.lead(public_ids), replace(common, adapter=each.digest))
-            for each in self.adapters
-            if public_ids
-        }
+        self.adapters = dict[str, Adapter]()
+        self._adapted_public = dict[str, PublicPrefix]()
+        for each in adapters:
+            self.add_adapter(each)
+
+    def add_adapter(self, adapter: Adapter) -> None:
+        """Make keys under an adapter too. Blocks may have to be erased after the adapter was unloaded."""
+        if not adapter.changes_kv or adapter.digest in self.adapters:
+            return
+        if self._public_ids:
+            common = replace(self.namespace, tenant_salt=self._salts.public_salt, adapter=adapter.digest)
+            self._adapted_public[adapter.digest] = PublicPrefix.of(adapter.lead(self._public_ids), common)
+        # Other threads may be reading the former ones.
+        self.adapters = {**self.adapters, adapter.digest: adapter}
 
     def of(
         self, token_ids: Sequence[int], tenant: str, adapter: Adapter | None = None, num_prompt: int | None = None
@@ -231,7 +240,7 @@ class PrefixKeys:
 
     def _of_trail(self, trail: Trail, tenant: str) -> Iterator[BlockKey]:
         yield from self.of_trail(trail, *self.start(trail.token_ids, tenant))
-        for adapter in self.adapters:
+        for adapter in self.adapters.values():
             # Each question of a chat may have activated the adapter.
             places = adapter.occurrences(trail.token_ids) if adapter.invocation else (0,)
             led = replace(

@@ -119,6 +119,15 @@ class Processor:
         """Identifier of everything that may change a bit of the KV: model, numerics, dtype, layout."""
         return self.keys.namespace.fingerprint().hex()
 
+    def add_adapter(self, adapter: Adapter) -> None:
+        """Let requests name an adapter, instead of a former one of its name."""
+        self.adapters[adapter.name] = adapter
+        self.keys.add_adapter(adapter)
+
+    def remove_adapter(self, name: str) -> None:
+        """Refuse further requests for an adapter."""
+        del self.adapters[name]
+
     def process(self, request_id: str, request: GenerateRequest) -> Request:
         """Check a prompt and its parameters, and create the scheduler's request under the unique `request_id`.
 
@@ -136,7 +145,7 @@ class Processor:
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         check_something_may_come(sampling)
-        public, root = self._start(prompt, request.tenant, adapter)
+        public, root = self._start(prompt, request, adapter)
         # An embedding reads what other requests cached, but its own text is rarely sent again.
         keeps_kv = request.keep_kv and params.pooling is None
         if params.prompt_logprobs is not None or sampling.pooling == "mean":
@@ -180,16 +189,16 @@ class Processor:
         adapter, prompt = adapter_use(request, self.adapters)
         num_virtual = adapter.num_virtual if adapter is not None else 0
         self._check_prompt(prompt, num_virtual, is_all=request.params.pooling is not None)
-        public, root = self._start(prompt, request.tenant, adapter)
+        public, root = self._start(prompt, request, adapter)
         self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
 
     def _start(
-        self, prompt: Sequence[int], tenant: str, adapter: AdapterUse | None
+        self, prompt: Sequence[int], request: GenerateRequest, adapter: AdapterUse | None
     ) -> tuple[PublicPrefix | None, BlockKey]:
         """Return what `PrefixKeys.start` returns for a prompt."""
         if adapter is None:
-            return self.keys.start(prompt, tenant)
-        return self.keys.start(prompt, tenant, self.adapters[adapter.name], adapter.first)
+            return self.keys.start(prompt, request.tenant)
+        return self.keys.start(prompt, request.tenant, self.adapters[request.adapter], adapter.first)
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""

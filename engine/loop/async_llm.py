@@ -8,11 +8,13 @@ from typing import TypeVar
 
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
+from engine.api.adapter_refusals import no_folder, unknown
 from engine.api.errors import NotFoundError, NotReadyError
 from engine.api.generate_request import GenerateRequest
 from engine.api.request_stream import RequestStream
 from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
+from engine.loop.adapters import Adapters
 from engine.loop.engine_loop import STALLED_POLL_SECONDS, EngineLoop
 from engine.loop.llm_engine import LLMEngine
 from engine.loop.stats import EngineStats
@@ -79,12 +81,15 @@ class AsyncLLMEngine:
         self.kv_fingerprint = engine.processor.kv_fingerprint
         self.keys = engine.processor.keys
         self.adapters: Mapping[str, Adapter] = engine.processor.adapters
+        folder = config.model.adapters_dir
+        self._adapters = Adapters(engine, folder, tokenizer.control_tokens) if folder is not None else None
         self.max_model_len = engine.processor.limits.usable_window
         self.model_window = engine.processor.limits.window
         self._engine = engine
         self._flush = flush
         self._on_close = on_close
-        self._loop = EngineLoop(engine)
+        on_finished = self._adapters.drop_unused if self._adapters is not None else lambda: None
+        self._loop = EngineLoop(engine, on_finished=on_finished)
         self._closed = False
         self.gave_up = self._loop.gave_up
         self.prefixes = StoredPrefixes(
@@ -265,6 +270,18 @@ class AsyncLLMEngine:
                 "the lower tiers did not receive every KV block within %g s; some prefixes will be recomputed",
                 seconds,
             )
+
+    async def load_adapter(self, name: str, *, in_place: bool) -> Adapter:
+        """Read an adapter of the configured folder, which requests may name from now on. Raise as `Adapters.load`."""
+        if self._adapters is None:
+            raise no_folder()
+        return await self._adapters.load(name, in_place=in_place)
+
+    async def unload_adapter(self, name: str) -> None:
+        """Refuse further requests for an adapter. Requests that run end as they would. Raise NotFoundError."""
+        if self._adapters is None:
+            raise unknown(name, self.adapters)
+        await self._adapters.unload(name)
 
     def drain_replica(self, index: int) -> None:
         """Raise NotFoundError: the engine is in this process."""

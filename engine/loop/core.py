@@ -20,6 +20,7 @@ from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
 from engine.tracing import NO_TRACE, Trace, Track
+from models.adapters.adapter import Adapter
 
 SETTLING_STEP: Final = -1
 """Id of a step that no scheduler made."""
@@ -38,6 +39,15 @@ class Executor(Protocol):
 
     def execute(self, output: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Start a step. Steps run in the order of these calls."""
+
+    def load_adapter(self, name: str) -> Adapter:
+        """Read an adapter while steps run, and have the workers compute it. This blocks, on any thread.
+
+        Raise ModelError, EngineError, or WorkersLostError.
+        """
+
+    def drop_adapter(self, digest: str) -> None:
+        """Free an adapter once the steps that were executed so far have ended. No later one may use it. This blocks."""
 
     def restart(self) -> None:
         """Restart the workers after a WorkersLostError. Raise EngineError if they are lost for good."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -39,7 +40,8 @@ class EngineLoop:
     is_stopping: whether the loop ends as soon as no request, copy or load is in progress.
     """
 
-    def __init__(self, engine: LLMEngine) -> None:
+    def __init__(self, engine: LLMEngine, *, on_finished: Callable[[], None] = lambda: None) -> None:
+        """Prepare the loop. on_finished: called after the end of each request."""
         self.streams: dict[str, RequestStream] = {}
         self.wake = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
@@ -47,6 +49,7 @@ class EngineLoop:
         self.why_gave_up = ""
         self.is_stopping = False
         self._engine = engine
+        self._on_finished = on_finished
         self._deadline: asyncio.TimerHandle | None = None
         self._checked = time.monotonic()
         self._leak: str | None = None
@@ -82,6 +85,7 @@ class EngineLoop:
             stream.put(output)
             if output.finished:
                 del self.streams[output.request_id]
+                self._on_finished()
 
     def watch_deadlines(self) -> None:
         """Set a timer for the next deadline or promise, independent of what the loop's task is waiting for."""

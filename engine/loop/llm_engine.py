@@ -103,6 +103,10 @@ class LLMEngine:
         """Return the ids of a tenant's requests that have not ended."""
         return [request.request_id for request, _ in self._outputs.unfinished() if request.tenant == tenant]
 
+    def adapters_in_use(self) -> set[str]:
+        """Return the digests of the adapters that compute requests which have not ended."""
+        return {request.adapter.digest for request, _ in self._outputs.unfinished() if request.adapter is not None}
+
     def text_before(self, request: Request) -> str:
         """Return the final text of the tokens that the request was added with."""
         return self._outputs.text_before(request)

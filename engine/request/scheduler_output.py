@@ -13,11 +13,12 @@ from engine.api.sampling_params import SamplingParams
 class AdapterUse:
     """The adapter of a request.
 
+    digest: identity of its content (`Adapter`), since another adapter may have its name by the time of a step.
     first: position of the first token that the adapter changes.
     num_virtual: number of the request's first tokens that are those of a prompt adapter, which changes no others.
     """
 
-    name: str
+    digest: str
     first: int = 0
     num_virtual: int = 0
 

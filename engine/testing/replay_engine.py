@@ -94,7 +94,6 @@ class ReplayEngine:
         """
         self.script: Script = script if script is not None else NumberedWords()
         self.model_name = self.kv_fingerprint = MODEL
-        self.adapters: Mapping[str, Adapter] = {each.name: each for each in adapters}
         self.max_model_len = window
         self.config = EngineConfig(
             model=ModelConfig(path=Path(MODEL), name=MODEL),
@@ -119,6 +118,7 @@ class ReplayEngine:
         self.deleted_tenants: list[str] = []
         self.finished = Counter[str]()
         self._processor = _processor(self.config, self.tokenizer, window, adapters)
+        self.adapters: Mapping[str, Adapter] = self._processor.adapters
         self._trails: dict[BlockKey, tuple[str, Trail]] = {}
         self._live: dict[str, ReplayedAnswer] = {}
         self._begun = self._prompt_tokens = self._answer_tokens = self._embeddings = 0
@@ -303,6 +303,16 @@ class ReplayEngine:
             self.erased_of.append(tenant)
         self._change.set()
         return True
+
+    async def load_adapter(self, name: str, *, in_place: bool) -> Adapter:  # noqa: ARG002
+        """Raise NotFoundError: this engine has no files."""
+        raise NotFoundError(f"There is no folder of adapters for {name!r}", param="lora_name")
+
+    async def unload_adapter(self, name: str) -> None:
+        """Refuse further requests for an adapter. Raise NotFoundError."""
+        if name not in self.adapters:
+            raise NotFoundError(f"No adapter {name!r} is loaded", param="lora_name", code="adapter_not_found")
+        self._processor.remove_adapter(name)
 
     def drain_replica(self, index: int) -> None:
         """Raise NotFoundError."""

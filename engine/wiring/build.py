@@ -28,6 +28,7 @@ from engine.kv.block import common_prefix_len
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
 from engine.kv.budget_report import memory_line, shortage, too_few_tokens, too_small
+from engine.loop.adapters import invocation_problem
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.loop.core import EngineCore, Executor
 from engine.loop.llm_engine import LLMEngine
@@ -219,17 +220,10 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
 
 
 def _checked(adapters: tuple[Adapter, ...], tokenizer: TextTokenizer) -> tuple[Adapter, ...]:
-    """Return `adapters`. Raise EngineError if a text that users write could activate one.
-
-    Texts have no control tokens. Only the template writes those.
-    """
-    control = frozenset(tokenizer.control_tokens.values())
+    """Return `adapters`. Raise EngineError if a text that users write could activate one."""
     for each in adapters:
-        if each.invocation and control.isdisjoint(each.invocation):
-            raise EngineError(
-                f"--adapters-dir: the alora_invocation_tokens of {each.name} have no control token, so that any text "
-                "could activate the adapter. Train it with a control token of the template."
-            )
+        if problem := invocation_problem(each, tokenizer.control_tokens):
+            raise EngineError(f"--adapters-dir: {problem}")
     return adapters
 
 

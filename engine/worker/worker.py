@@ -21,6 +21,7 @@ from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
 from engine.request.scheduler_output import DraftWork, ModelRunnerOutput, SchedulerOutput
 from engine.speculation.speculation import LONGEST_DRAFT
+from engine.worker.adapter_loader import AdapterLoader
 from engine.worker.batch.forward_pass import ForwardPass, step_output
 from engine.worker.batch.input_batch import InputBatch
 from engine.worker.batch.stage_exchange import StageExchange
@@ -40,14 +41,11 @@ from engine.worker.torch.prompt_graphs import PromptGraphs, PromptShape
 from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.adapters.adapter import Adapter
-from models.adapters.peft_config import find_adapters
-from models.decoder.adapter_loading import load_adapter
 from models.decoder.model import DecoderForCausalLM
 from models.interface.causal_lm import CausalLM, ModelShape
 from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
-from models.weights.folder import ModelFolder
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +114,8 @@ class Worker:
         self._cache: CacheEngine | None = None
         self._runner: ModelRunner | StageRunner | NativeRunner | None = None
         self._exchange: StageExchange | None = None
-        self._adapters: list[Adapter] = []
+        self._adapters: AdapterLoader | None = None
+        self._at_start: list[Adapter] = []
         self._kept: KeptWeights | None = None
         drafting = config.of_draft_model()
         self._draft_worker = Worker(drafting, load_model, progress=progress) if drafting is not None else None
@@ -134,7 +133,7 @@ class Worker:
             numerics=self.numerics_id(),
             weights=sum(_weights_nbytes(each._loaded()) for each in self._workers),
             shares_memory=self._device.memory is None,
-            adapters=tuple(self._adapters),
+            adapters=tuple(self._at_start),
             draft_block_nbytes=self._draft_worker.kv_layout().nbytes if self._draft_worker is not None else 0,
         )
 
@@ -201,25 +200,21 @@ class Worker:
 
     def _load_adapters(self, model: CausalLM | PackedModel) -> None:
         """Read the configured adapters. Raise EngineError if the model cannot have them, ModelError as their loader."""
-        folder = self._config.model.adapters_dir
-        if folder is None:
-            return
-        if not isinstance(model, PackedModel | DecoderForCausalLM):
-            raise EngineError(
-                "--adapters-dir is not possible here: only the shared decoder computes adapters, and transformers "
-                "computes this model"
-            )
-        whole = registry.read_config(ModelFolder(self._config.model.path).config())
-        for path in find_adapters(folder):
-            if path.name == self._config.model.name:
-                raise EngineError(
-                    f"--adapters-dir: the adapter {path.name} has the name of the model. Rename its folder."
-                )
-            self._progress(f"loading the adapter {path.name}")
-            ranks = self._ranks
-            fitted = load_adapter(path, whole, model.stage, self._dtype, rank=ranks.rank, ranks=ranks.size)
-            model.add_adapter(fitted)
-            self._adapters.append(fitted.about)
+        self._adapters = loader = AdapterLoader(self._config, model, self._dtype, self._ranks)
+        for name in loader.configured:
+            self._progress(f"loading the adapter {name}")
+            self._at_start.append(loader.add(loader.read(name)))
+
+    @property
+    def adapters(self) -> AdapterLoader:
+        """Adapters of the model, which change between steps. Raise EngineError before `load`.
+
+        `read` may be called on any thread, and `add` on the one that loaded the model. `drop` may be called on the one
+        that collects steps, after the steps that use the adapter.
+        """
+        if self._adapters is None:
+            raise EngineError("the model is not loaded")
+        return self._adapters
 
     def kv_layout(self) -> BlockLayout:
         """Return the layout of one KV block of this model."""

@@ -69,17 +69,6 @@ class PeftConfig:
         return alpha / (math.sqrt(rank) if self.has_root else rank)
 
 
-def find_adapters(folder: Path) -> list[Path]:
-    """Return the folders of the adapters in `folder`, in the order of their names. Others have no adapter_config.json.
-
-    Raise ModelNotFoundError if `folder` cannot be read.
-    """
-    try:
-        return sorted(each for each in folder.iterdir() if (each / CONFIG_FILE).is_file())
-    except OSError as error:
-        raise ModelNotFoundError(why_unreadable(folder, error)) from error
-
-
 def read_settings(folder: Path) -> dict[str, Any]:
     """Read adapter_config.json in `folder`. Raise ModelNotFoundError if the file is not a JSON object."""
     file = folder / CONFIG_FILE

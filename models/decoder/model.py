@@ -276,11 +276,16 @@ class DecoderForCausalLM:
         """Put an adapter on the model's device, for `forward`. The layers are those of this network."""
         device = self._head.weight.device
         if isinstance(adapter, VirtualRows):
-            self._virtual[adapter.about.name] = adapter.to(device)
+            self._virtual[adapter.about.digest] = adapter.to(device)
             return
-        self._adapters[adapter.about.name] = [
+        self._adapters[adapter.about.digest] = [
             {name: change.to(device) for name, change in layer.items()} for layer in adapter.layers
         ]
+
+    def drop_adapter(self, digest: str) -> None:
+        """Free an adapter, which no step in flight may use. digest: that of its content."""
+        self._adapters.pop(digest, None)
+        self._virtual.pop(digest, None)
 
     def forward(
         self,

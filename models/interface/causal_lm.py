@@ -29,7 +29,7 @@ class ForwardContext(Protocol):
 class AdaptedRows:
     """Rows of a forward pass that one adapter changes.
 
-    adapter: its name.
+    adapter: digest of its content.
     rows: [R] int64, indices of the rows, on the model's device. A prompt adapter changes the rows of its virtual
         tokens, which are the first ones of a request and have placeholders as ids.
     """

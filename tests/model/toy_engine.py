@@ -32,6 +32,7 @@ from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
+from models.adapters.adapter import Adapter
 from models.chat.format import ChatFormat
 from models.retrieval.folder import Retrieval
 from models.tokenizers.text_tokenizer import TextTokenizer
@@ -103,6 +104,12 @@ class ToyExecutor:
         else:
             now = time.perf_counter()
             future.set_result(replace(result, started=now - STEP_SECONDS, ended=now, sent=now))
+
+    def load_adapter(self, name: str) -> Adapter:
+        raise NotImplementedError
+
+    def drop_adapter(self, digest: str) -> None:
+        raise NotImplementedError
 
     def restart(self) -> None:
         pass

@@ -15,6 +15,7 @@ from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
 from engine.fleet.routing.router import Assignment
 from engine.fleet.wire.messages import Begun, Output
+from models.adapters.adapter import Adapter
 
 MAX_FRUITLESS: Final = 2
 """Replicas that may die in a row while they admit an answer, or compute it before it gains a token.
@@ -63,6 +64,7 @@ class RemoteAnswer:
         on_first: Callable[[Assignment, float], None] = lambda *_: None,
         on_moved: Callable[["RemoteAnswer"], None] = lambda _: None,
         queue_timeout: float = inf,
+        adapter: Adapter | None = None,
     ) -> None:
         """Make the answer number `choice` to `request`.
 
@@ -71,9 +73,11 @@ class RemoteAnswer:
         on_first: called at the first token of a replica, with its assignment and the seconds since `route`.
         on_moved: called when the replica has handed the answer over, and another one should continue it.
         queue_timeout: seconds within which the answer must first have a place in a replica's batch.
+        adapter: the adapter that its request names; None for the base model.
         """
         self.request_id = request_id
         self.is_aborted = False
+        self.adapter = adapter
         self.assignment: Assignment | None = None
         self._request = request
         self._choice = choice

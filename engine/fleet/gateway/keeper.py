@@ -14,6 +14,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import structs
+
 from engine.api.errors import ConflictError, EngineError, NotFoundError, NotReadyError
 from engine.config import EngineConfig
 from engine.fleet.gateway.answer import RemoteAnswer
@@ -27,6 +29,7 @@ from engine.fleet.wire.messages import Drain, Farewell, ReplicaFacts
 from engine.fleet.wire.report import Report
 from engine.loop.stats import EngineStats, ReplicaState
 from engine.process.restart_budget import RestartBudget
+from models.adapters.adapter import Adapter
 
 SILENT_TICKS: Final = 4
 """Ticks of BEAT_SECONDS without a frame after which a replica that serves counts as frozen."""
@@ -151,6 +154,11 @@ class ReplicaKeeper:
         """Properties that all replicas share, once the first one is ready."""
         assert self._facts is not None
         return self._facts
+
+    def adopt_adapters(self, adapters: Sequence[Adapter]) -> None:
+        """Take over what the replicas have loaded by now. Replicas that start from now on load the same."""
+        in_order = tuple(sorted(adapters, key=lambda each: each.name))
+        self._facts = structs.replace(self.facts, adapters=in_order)
 
     @property
     def max_model_len(self) -> int:
@@ -413,8 +421,10 @@ class ReplicaKeeper:
 
     async def _launch(self, slot: _Slot) -> None:
         cores = slot.share.cores
+        names = tuple(each.name for each in self._facts.adapters) if self._facts is not None else None
+        config = slot.config.with_fields(cpu_sharers=cores.sharers)
         order = ReplicaOrder(
-            slot.config.with_fields(cpu_sharers=cores.sharers),
+            config if names is None else config.with_fields(adapters=names),
             slot.index,
             next(self._epochs),
             self._token,

@@ -283,8 +283,8 @@ class Link:
         match message:
             case Accepted(call, streams):
                 self._accept(call, [self._answers.get(number) for number in self._begun.pop(call, ())], streams)
-            case Answer(call, result):
-                self._settle(call, result)
+            case Answer(call, result, adapter):
+                self._settle(call, result if adapter is None else adapter)
             case Refused():
                 if (waiting := self._calls.get(message.call)) is not None and not waiting.done():
                     waiting.set_exception(error_of(message))

@@ -22,6 +22,7 @@ from engine.fleet.wire.handshake import check, gateway_proof, new_nonce, replica
 from engine.fleet.wire.messages import (
     Abort,
     Accepted,
+    AdapterCall,
     AdoptDeletion,
     AdoptDeletions,
     Answer,
@@ -36,12 +37,15 @@ from engine.fleet.wire.messages import (
     Here,
     Keep,
     Leave,
+    LoadAdapter,
     Output,
     Placed,
     Places,
+    PrefixCall,
     Recall,
     Release,
     Step,
+    UnloadAdapter,
     Up,
     Warm,
     Welcome,
@@ -167,7 +171,7 @@ class GatewaySession:
                 task = self._begin_task(self._generate(message))
                 self._admissions |= dict.fromkeys(message.streams, task)
                 task.add_done_callback(lambda _: self._admitted(message.streams))
-            case Warm() | Places() | Keep() | Release() | Recall() | Erase():
+            case Warm() | Places() | Keep() | Release() | Recall() | Erase() | LoadAdapter() | UnloadAdapter():
                 self._begin_task(self._answer(message))
             case Abort(number):
                 self._abort(number)
@@ -275,13 +279,19 @@ class GatewaySession:
         elif (task := self._admissions.get(number)) is not None:
             task.cancel()
 
-    async def _answer(self, call: Warm | Places | Keep | Release | Recall | Erase) -> None:
+    async def _answer(self, call: PrefixCall | AdapterCall) -> None:
         with self._refusing(call.call):
-            self.send(Answer(call.call, await self._do(call)))
+            match call:
+                case LoadAdapter(number, name):
+                    adapter = await self._owner.engine.load_adapter(name, in_place=True)
+                    self.send(Answer(number, adapter=adapter))
+                case UnloadAdapter(number, name):
+                    await self._owner.engine.unload_adapter(name)
+                    self.send(Answer(number))
+                case _:
+                    self.send(Answer(call.call, await self._do(call)))
 
-    async def _do(
-        self, call: Warm | Places | Keep | Release | Recall | Erase
-    ) -> bool | list[TierId | None] | PromiseReport:
+    async def _do(self, call: PrefixCall) -> bool | list[TierId | None] | PromiseReport:
         engine = self._owner.engine
         match call:
             case Warm(_, name, token_ids, tenant):

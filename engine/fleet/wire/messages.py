@@ -7,7 +7,7 @@
     Note, LogLine ...         ───────────>
     Ready, or Failed          ───────────>
                               <───────────    calls: Generate, Warm, Places, Keep, Release,
-                                              Recall, Erase
+                                              Recall, Erase, LoadAdapter, UnloadAdapter
     Accepted, Answer, Refused ───────────>
                               <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain,
                                               Here, Farewell
@@ -184,6 +184,20 @@ class Erase(Struct, tag=True, frozen=True):
     again: bool
 
 
+class LoadAdapter(Struct, tag=True, frozen=True):
+    """Call of `AsyncLLMEngine.load_adapter`, which may replace one of the same name."""
+
+    call: int
+    name: str
+
+
+class UnloadAdapter(Struct, tag=True, frozen=True):
+    """Call of `AsyncLLMEngine.unload_adapter`."""
+
+    call: int
+    name: str
+
+
 class AdoptDeletion(Struct, tag=True, frozen=True):
     """End a deleted tenant's requests, and use the salt of its number of deletions."""
 
@@ -233,6 +247,8 @@ class Answer(Struct, tag=True, frozen=True):
 
     call: int
     result: bool | list[TierId | None] | PromiseReport | None = None
+    adapter: Adapter | None = None
+    """The adapter, in the answer to LoadAdapter; else None."""
 
 
 class Refused(Struct, tag=True, frozen=True):
@@ -301,7 +317,9 @@ class Draining(Struct, tag=True, frozen=True):
     """A shared replica gets no more work, since one of its gateways drains it. The answers continue elsewhere."""
 
 
-Call = Generate | Warm | Places | Keep | Release | Recall | Erase
+PrefixCall = Warm | Places | Keep | Release | Recall | Erase
+AdapterCall = LoadAdapter | UnloadAdapter
+Call = Generate | PrefixCall | AdapterCall
 Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain | Here | Farewell
 Up = (
     Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report

@@ -314,10 +314,11 @@ class InputBatch:
         rows, first = dict[str, list[int]](), 0
         for request in scheduled:
             if request.adapter is not None and request.adapted_rows:
-                rows.setdefault(request.adapter.name, []).extend(first + row for row in request.adapted_rows)
+                rows.setdefault(request.adapter.digest, []).extend(first + row for row in request.adapted_rows)
             first += len(request.token_ids)
         return [
-            AdaptedRows(name, upload(np.array(indices, dtype=np.int64), self._device)) for name, indices in rows.items()
+            AdaptedRows(digest, upload(np.array(indices, dtype=np.int64), self._device))
+            for digest, indices in rows.items()
         ]
 
     def _check(self, request_id: str, state: RequestState, end: int, num_drafted: int) -> None:

@@ -147,8 +147,8 @@ class StepArrays:
         wanted: ascending indices of the sampling rows whose logits are returned. The logits of the rows before
             `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
         samples: whether these kernels sample and embed; False if another stage has the final norm.
-        adapters: addresses of the adapters, by name.
-        virtual: addresses of the virtual tokens of the prompt adapters, by name.
+        adapters: addresses of the adapters, by the digests of their contents.
+        virtual: addresses of the virtual tokens of the prompt adapters, by these digests.
 
         Raise EngineError for a row that samples randomly without a seed.
         """
@@ -194,7 +194,7 @@ class StepArrays:
             if self.input.adapters is None:
                 self._adapters[: len(scheduled)] = 0
                 self.input.adapters = self._adapters.ctypes.data
-            self._adapters[i] = addresses[request.adapter.name]
+            self._adapters[i] = addresses[request.adapter.digest]
             self._adapted_from[i] = request.adapted_rows.start
 
     def _fill_given(self, scheduled: Sequence[ScheduledRequest], virtual: Mapping[str, Sequence[int]]) -> None:
@@ -205,7 +205,7 @@ class StepArrays:
                     self._given[:] = 0
                     self.input.given = self._given.ctypes.data
                 begun = request.context_len
-                self._given[first : first + count] = virtual[request.adapter.name][begun : begun + count]
+                self._given[first : first + count] = virtual[request.adapter.digest][begun : begun + count]
             first += len(request.token_ids)
 
     def _fill_sampling(self, rows: Sequence[SamplingRow]) -> None:

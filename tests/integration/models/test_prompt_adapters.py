@@ -21,9 +21,10 @@ TOKENS = 12
 def our_logits(model: Path, adapter: Path, ids: list[int]) -> torch.Tensor:
     network = load_model(model, torch.float32, torch.device("cpu"))
     assert isinstance(network, DecoderForCausalLM)
-    network.add_adapter(load_adapter(adapter, network.config, network.stage, torch.float32))
+    fitted = load_adapter(adapter, network.config, network.stage, torch.float32)
+    network.add_adapter(fitted)
     inputs = torch.tensor([0] * TOKENS + ids)
-    rows = AdaptedRows(adapter.name, torch.arange(TOKENS))
+    rows = AdaptedRows(fitted.about.digest, torch.arange(TOKENS))
     hidden = network.forward(inputs, torch.arange(len(inputs)), DenseContext(network.attention), [rows])
     return network.compute_logits(hidden)[TOKENS:]
 

@@ -252,6 +252,8 @@ WITHOUT_ROW: Final[dict[str, set[Call]]] = {
         ("POST", "/models/load"),
         ("POST", "/api/models/load"),
         ("POST", "/models/unload"),
+        ("POST", "/v1/load_lora_adapter"),
+        ("POST", "/v1/unload_lora_adapter"),
         ("GET", "/v1/models"),
         ("GET", "/v1/models/{name:path}"),
         ("GET", "/api/tags"),

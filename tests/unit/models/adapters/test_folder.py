@@ -10,7 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.adapters.folder import read_adapter
-from models.adapters.peft_config import CONFIG_FILE, TENSOR_FILE, find_adapters
+from models.adapters.found import find_adapters
+from models.adapters.peft_config import CONFIG_FILE, TENSOR_FILE
 from models.decoder.adapters import fit_adapter
 from models.decoder.config import DecoderConfig
 from models.errors import ModelError, ModelNotFoundError, UnsupportedModelError, WeightsError

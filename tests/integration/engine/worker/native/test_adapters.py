@@ -48,7 +48,7 @@ def rig_of(kernels: KernelsFor, instruction_set: str, folder: Path, weights: str
 
 def start(rig: NativeRig, tokens: Sequence[int], name: str, first: int = 0) -> Stream:
     stream = rig.start(tokens)
-    stream.adapter = AdapterUse(name, first) if name else None
+    stream.adapter = AdapterUse(rig.digests[name], first) if name else None
     return stream
 
 
@@ -111,8 +111,9 @@ def test_logits_equal_those_of_torch(tmp_path: Path, kernels: KernelsFor, name: 
 def oracle_logits(folder: Path, adapter: Path, tokens: Sequence[int], first: int = 0) -> torch.Tensor:
     """Compute the logits of the last token with torch in float32."""
     oracle = load_oracle(folder)
-    oracle.add_adapter(fit_adapter(read_adapter(adapter), oracle.config, oracle.stage, torch.float32))
-    rows = AdaptedRows(adapter.name, torch.arange(first, len(tokens)))
+    fitted = fit_adapter(read_adapter(adapter), oracle.config, oracle.stage, torch.float32)
+    oracle.add_adapter(fitted)
+    rows = AdaptedRows(fitted.about.digest, torch.arange(first, len(tokens)))
     positions, context = torch.arange(len(tokens)), DenseContext(oracle.attention)
     hidden = oracle.forward(torch.tensor(tokens), positions, context, [rows])
     return oracle.compute_logits(hidden)[-1]

@@ -38,7 +38,7 @@ def rig_of(kernels: KernelsFor, instruction_set: str, folder: Path, weights: str
 
 def start(rig: NativeRig, tokens: list[int], name: str) -> Stream:
     stream = rig.start([0] * VIRTUAL[name] + tokens)
-    stream.adapter = AdapterUse(name, num_virtual=VIRTUAL[name]) if name else None
+    stream.adapter = AdapterUse(rig.digests[name], num_virtual=VIRTUAL[name]) if name else None
     return stream
 
 
@@ -92,13 +92,13 @@ def test_logits_equal_those_of_torch(tmp_path: Path, kernels: KernelsFor, name: 
     rig = NativeRig(kernels("auto"), folder, num_blocks=20)
     rig.add_adapter(adapter)
     adapted, base = rig.start([0] * count + tokens), rig.start(tokens)
-    adapted.adapter = AdapterUse("own", num_virtual=count)
+    adapted.adapter = AdapterUse(rig.digests["own"], num_virtual=count)
     native = rig.advance([(adapted, len(adapted.tokens))])[0]
     plain = rig.advance([(base, len(tokens))])[0]
     oracle = load_oracle(folder)
     oracle.add_adapter(load_adapter(adapter, oracle.config, oracle.stage, torch.float32))
     inputs = torch.tensor(adapted.tokens)
-    rows = AdaptedRows("own", torch.arange(count))
+    rows = AdaptedRows(rig.digests["own"], torch.arange(count))
     hidden = oracle.forward(inputs, torch.arange(len(inputs)), DenseContext(oracle.attention), [rows])
     expected = oracle.compute_logits(hidden)[-1]
     assert (native - expected).norm() < 0.1 * (expected - plain).norm()

@@ -12,15 +12,13 @@ from models.adapters.adapter import Adapter
 def adapter_use(request: GenerateRequest, adapters: Mapping[str, Adapter]) -> tuple[AdapterUse | None, tuple[int, ...]]:
     """Return the use of the adapter of a request, and its prompt with the adapter's virtual tokens.
 
-    None stands for the base model, and for an adapter that changes none of the tokens.
+    None stands for an adapter that changes none of the tokens.
 
-    adapters: those that requests may name, by name.
+    request: names an adapter. adapters: those that requests may name, by name.
 
     Raise InvalidRequestError if there is no such adapter, or if it cannot compute the request.
     """
     name, prompt = request.adapter, tuple(request.prompt_token_ids)
-    if not name:
-        return None, prompt
     if name not in adapters:
         raise InvalidRequestError(f"there is no adapter {name!r}", param="model")
     adapter = adapters[name]

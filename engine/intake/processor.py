@@ -135,7 +135,7 @@ class Processor:
         """
         params, urgency = request.params, request.urgency
         self._check_answers(params)
-        adapter, prompt = adapter_use(request, self.adapters)
+        adapter, prompt = self._use(request)
         num_virtual = adapter.num_virtual if adapter is not None else 0
         prepared = self._prepared_for(prompt)
         if prepared is None:
@@ -186,11 +186,17 @@ class Processor:
 
         Raise InvalidRequestError.
         """
-        adapter, prompt = adapter_use(request, self.adapters)
+        adapter, prompt = self._use(request)
         num_virtual = adapter.num_virtual if adapter is not None else 0
         self._check_prompt(prompt, num_virtual, is_all=request.params.pooling is not None)
         public, root = self._start(prompt, request, adapter)
         self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
+
+    def _use(self, request: GenerateRequest) -> tuple[AdapterUse | None, tuple[int, ...]]:
+        """Return the use of a request's adapter, None for the base model, and the prompt. Raise as `adapter_use`."""
+        if not request.adapter:
+            return None, tuple(request.prompt_token_ids)
+        return adapter_use(request, self.adapters)
 
     def _start(
         self, prompt: Sequence[int], request: GenerateRequest, adapter: AdapterUse | None

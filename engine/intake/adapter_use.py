@@ -10,7 +10,7 @@ from models.adapters.adapter import Adapter
 
 
 def adapter_use(request: GenerateRequest, adapters: Mapping[str, Adapter]) -> tuple[AdapterUse | None, tuple[int, ...]]:
-    """Return the use of the adapter of a request, and its prompt with the adapter's virtual tokens.
+    """Return the use of the adapter that a request names, and its prompt with the adapter's virtual tokens.
 
     None stands for an adapter that changes none of the tokens.
 

@@ -16,7 +16,6 @@ from app.http.client_presence import stop_if_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError, UnsupportedEncodingError
 from app.logs.request_log import message
 from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, parse_body
-from app.tenants.fair_threads import apart_if
 from app.tenants.principal import Principal
 from app.tenants.tenant_threads import TenantThreads
 from engine.api.errors import InvalidRequestError, OverloadedError
@@ -178,7 +177,7 @@ async def read_body(request: Request, model: type[Model], limit: int) -> Model:
 
 async def apart_if_long(request: Request, work: Callable[[], T]) -> T:
     """Return what `work` makes of a request's fields, on a thread if the body was long."""
-    return await apart_if(request.state.is_long, work)
+    return await asyncio.to_thread(work) if request.state.is_long else work()
 
 
 def _parsed(request: Request, model: type[Model], body: bytes) -> Model:

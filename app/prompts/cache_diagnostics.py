@@ -22,9 +22,8 @@ from app.prompts.answer_memory import AnswerMemory
 from app.prompts.answer_seal import DIGEST_BYTES, KEY_BYTES, Seal, calls_text
 from app.prompts.headless import HEAD
 from app.prompts.prefix_rules import PrefixRules
-from app.prompts.tokenization import LONG_TEXT, size_of
+from app.prompts.tokenization import LONG_TEXT, apart_if, size_of
 from app.prompts.tool_offer import ToolOffer
-from app.tenants.fair_threads import apart_if
 from cache_tiers.owners.block_key import owner_with
 from models.chat.format import Message
 from models.thinking import ThinkingMode

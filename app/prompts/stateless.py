@@ -23,9 +23,8 @@ from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_o
 from app.prompts.exact_ids import exact_ids
 from app.prompts.headless import HEAD, NOTHING_LACKS, Headless, HeadPart
 from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
-from app.prompts.tokenization import LONG_TEXT, never_stop, size_apart, to_ids
+from app.prompts.tokenization import LONG_TEXT, apart_if, never_stop, size_apart, to_ids
 from app.prompts.volatile_lines import TreatedLines
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from models.chat.format import Message
 from models.errors import ModelError

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from app.host.backend import Backend, GenerationStream
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from engine.api.generate_request import GenerateRequest
@@ -29,6 +28,11 @@ MANY_MESSAGES = LONG_TEXT // MESSAGE_CHARACTERS
 def size_of(messages: Sequence[Message]) -> int:
     """Return the cost of rendering and tokenizing `messages`, in characters of text."""
     return sum(len(message.text) + MESSAGE_CHARACTERS for message in messages)
+
+
+async def apart_if(is_long: bool, work: Callable[[], T]) -> T:
+    """Run `work`, in a thread if it would block the event loop."""
+    return await asyncio.to_thread(work) if is_long else work()
 
 
 async def size_apart(messages: Sequence[Message]) -> int:

@@ -19,9 +19,8 @@ from app.domain.token_history import (
 from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
-from app.prompts.tokenization import LONG_TEXT, MANY_MESSAGES, chat_ids, size_apart, size_of, to_ids
+from app.prompts.tokenization import LONG_TEXT, MANY_MESSAGES, apart_if, chat_ids, size_apart, size_of, to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from models.chat.format import Message as ChatMessage

@@ -8,10 +8,10 @@ from starlette.responses import JSONResponse, Response
 from app.apis.ollama.embed_schema import OllamaEmbeddingsRequest, OllamaEmbedRequest
 from app.apis.ollama.model_name import adapter_of_tagged, tagged_model
 from app.http.operation import Operation
+from app.prompts.tokenization import apart_if
 from app.routes.kept_models import keep_alive
 from app.services import services_of
 from app.serving.embedding import FEW_TEXTS, NOTHING, embed
-from app.tenants.fair_threads import apart_if
 
 
 async def embed_texts(request: Request, fields: OllamaEmbedRequest) -> Response:

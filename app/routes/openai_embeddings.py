@@ -5,9 +5,9 @@ from starlette.responses import JSONResponse, Response
 
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.http.operation import Operation
+from app.prompts.tokenization import apart_if
 from app.services import services_of
 from app.serving.embedding import FEW_TEXTS, embed
-from app.tenants.fair_threads import apart_if
 
 
 async def embeddings(request: Request, fields: EmbeddingsRequest) -> Response:

@@ -10,10 +10,9 @@ from typing import Final
 from starlette.requests import Request
 
 from app.host.backend import Backend
-from app.prompts.tokenization import LONG_TEXT
+from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.serving.prompts import text_ids
 from app.serving.texts import Text, computed, vector_of
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import gate_of
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import SamplingParams

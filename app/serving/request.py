@@ -17,9 +17,8 @@ from app.http.request_body import ignored_of
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
 from app.prompts.thinking import note_vain_budget
-from app.prompts.tokenization import LONG_TEXT, generate
+from app.prompts.tokenization import LONG_TEXT, apart_if, generate
 from app.schemas.sampling import AnswerRequest
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream

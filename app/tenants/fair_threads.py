@@ -4,7 +4,6 @@ The event loop of a server has these in place of its own default executor, so th
 the turn of the tenant that it is for.
 """
 
-import asyncio
 import os
 import threading
 from collections import Counter, OrderedDict, deque
@@ -22,11 +21,6 @@ KEPT_FREE: Final = 2
 """Threads that one tenant leaves to the others."""
 
 Job = tuple[Future[Any], Callable[[], Any]]
-
-
-async def apart_if(is_long: bool, work: Callable[[], T]) -> T:
-    """Run `work`, in a thread if it would block the event loop."""
-    return await asyncio.to_thread(work) if is_long else work()
 
 
 class FairThreads(ThreadPoolExecutor):

@@ -20,10 +20,9 @@ from app.apis.anthropic.tool_search import find_tools
 from app.apis.call_arguments import arguments_object, as_message_with_objects
 from app.host.backend import Backend, GenerationStream
 from app.prompts.stateless import WholePrompt, WholePrompts
-from app.prompts.tokenization import generate
+from app.prompts.tokenization import apart_if, generate
 from app.prompts.tool_offer import ToolOffer
 from app.runs.usage import combined_usage
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from engine.api.errors import EbbError
 from engine.api.generate_request import GenerateRequest

@@ -31,9 +31,9 @@ from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import ID_BYTES
 from app.domain.tool_use import MayCall
+from app.prompts.tokenization import apart_if
 from app.runs.prompt_progress import llama_progress
 from app.runs.run_log import OPENING
-from app.tenants.fair_threads import apart_if
 from app.transport.sse import numbered_frame
 from engine.api.errors import EbbError
 from engine.api.outputs import PromptProgress

@@ -2,8 +2,7 @@
 
 from app.domain.records import Message
 from app.domain.tool_use import MayCall
-from app.prompts.tokenization import LONG_TEXT
-from app.tenants.fair_threads import apart_if
+from app.prompts.tokenization import LONG_TEXT, apart_if
 
 
 async def parse_apart(answer: Message) -> Message:

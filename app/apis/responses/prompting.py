@@ -13,9 +13,8 @@ from app.host.engine_host import EngineHost
 from app.prompts.headless import NOTHING_LACKS, HeadPart
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
-from app.prompts.tokenization import MANY_MESSAGES, never_stop
+from app.prompts.tokenization import MANY_MESSAGES, apart_if, never_stop
 from app.prompts.turn_prompt import Prompt, PromptMaker, turns_of
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from engine.api.errors import PromptTooLongError
 from models.chat.format import Message as ChatMessage

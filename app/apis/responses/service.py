@@ -48,12 +48,11 @@ from app.host.engine_host import EngineHost
 from app.prompts.cache_diagnostics import CacheDiagnostics, PromptDigest
 from app.prompts.stateless import WholePrompts
 from app.prompts.thinking import note_vain_budget
-from app.prompts.tokenization import LONG_TEXT, never_stop
+from app.prompts.tokenization import LONG_TEXT, apart_if, never_stop
 from app.prompts.tool_offer import ToolOffer
 from app.runs.run import Run
 from app.runs.service import RunRegistry
 from app.storage.store import Store
-from app.tenants.fair_threads import apart_if
 from app.tenants.gate import TenantGate
 from app.tenants.limits import LimitReachedError
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError

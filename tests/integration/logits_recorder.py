@@ -15,6 +15,7 @@ from engine.speculation.speculation import verify
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.cache_engine import NO_MOVES, StepMoves
 from engine.worker.native.native_step import Computed, NativeRunner, Started
+from engine.worker.native.step_turns import StepTurns
 from tests.native_rig import Threads
 
 
@@ -35,11 +36,13 @@ class LogitsRecorder:
     recomputed: set[str] = field(default_factory=set)
     _reached: dict[str, int] = field(default_factory=dict)
 
-    def runner(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> NativeRunner:
+    def runner(
+        self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int, turns: StepTurns | None = None
+    ) -> NativeRunner:
         """Create a native runner that copies all logits of a step, and clear the record."""
         for record in (self.rows, self.recomputed, self._reached):
             record.clear()
-        return _RecordingRunner(self, model, kv_cache, threads=self.threads)
+        return _RecordingRunner(self, model, kv_cache, threads=self.threads, turns=turns)
 
     def note(self, request: ScheduledRequest, tokens: list[int], logits: torch.Tensor) -> None:
         """Record the logits of a request's part of a step, except for rejected draft tokens.
@@ -57,8 +60,16 @@ class LogitsRecorder:
 
 
 class _RecordingRunner(NativeRunner):
-    def __init__(self, recorder: LogitsRecorder, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
-        super().__init__(model, kv_cache, threads=threads)
+    def __init__(
+        self,
+        recorder: LogitsRecorder,
+        model: PackedModel,
+        kv_cache: torch.Tensor,
+        *,
+        threads: int,
+        turns: StepTurns | None,
+    ) -> None:
+        super().__init__(model, kv_cache, threads=threads, turns=turns)
         self._recorder = recorder
 
     def start(

@@ -36,7 +36,7 @@ class SayingRanks:
     def call(self, _call: Call) -> list[LoadedModel | None]:
         return [LoadedModel(vocab_size=10, max_position_embeddings=10, block_nbytes=1, free=1, numerics="toy")] * 2
 
-    def steps(self) -> Iterator[list[StepEnded]]:
+    def steps(self, _on_answer: object) -> Iterator[list[StepEnded]]:
         while (said := self.said.get()) is not None:
             step_id = self.sent.get()
             yield [ended(step_id, rank, each) for rank, each in enumerate(said)]

@@ -71,7 +71,7 @@ class DyingRanks:
     def call(self, _call: Call) -> list[LoadedModel | None]:
         return [LoadedModel(vocab_size=10, max_position_embeddings=10, block_nbytes=1, free=1, numerics="toy")] * 2
 
-    def steps(self) -> Iterator[list[StepEnded]]:
+    def steps(self, _on_answer: object) -> Iterator[list[StepEnded]]:
         raise RankDiedError("a rank died")
 
     def send(self, message: object) -> None:

@@ -170,8 +170,7 @@ bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version
 bench-%: setup .make/dev
 	@$(BIN)/python -m bench.$(subst -,_,$*) $(ARGS)
 
-bench-fleet: setup .make/dev ## print the tables of a fleet: what a replica costs, the policies of routing on two workloads, and prompts and answers apart, 20 minutes
-	@$(BIN)/python -m bench.fleet_wire
+bench-fleet: setup .make/dev ## print the tables of a fleet: the policies of routing on two workloads, and prompts and answers apart, 18 minutes
 	@$(BIN)/python -m bench.fleet_policies --workloads chats hot-prefix --size 0.5 --out build/bench-fleet
 	@$(BIN)/python -m bench.fleet_sim --parts roles
 
@@ -184,7 +183,6 @@ bench-draft-model: ## measure the speed with a draft model whose guesses are rig
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier (ARGS="--traces DIR"); JSON and table in bench/results
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
 bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router (ARGS="--parts roles" for one part); JSON in bench/results, page in docs
-bench-fleet-wire: ## measure what a replica costs against an engine in the server's process, and a hand-over; JSON and table in bench/results, two minutes
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
 bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 stateless requests; JSON and table in bench/results, 40 minutes

@@ -25,6 +25,7 @@ from tests.conftest import default_cache_dir
 from tests.integration.engine_rig import SECRET
 from tests.tiny_adapters import make_adapter
 from tests.tiny_models import make_tiny_model
+from tests.tiny_prompts import make_prompt
 
 PROMPT: Final = [5 + at * 7 % 200 for at in range(150)]
 Engine = AsyncLLMEngine | RemoteEngine
@@ -123,6 +124,26 @@ async def until_held(engine: Engine, digests: set[str]) -> None:
         # A thread frees an adapter, at a moment that a test cannot wait for.
         while held_by(engine) != digests:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("kind", ["PROMPT_TUNING", "PREFIX_TUNING"])
+@pytest.mark.parametrize("kernels", ["auto", pytest.param("torch", marks=pytest.mark.many_processes)])
+async def test_prompt_adapter_is_loaded_and_freed(model: Path, folder: Path, kernels: str, kind: str) -> None:
+    async with opened(model, folder, cpu_kernels=kernels) as engine:
+        base, poet = await answered(engine, ""), engine.adapters["poet"].digest
+        make_prompt(folder / "soft", model, kind, tokens=100, size=5.0)
+        soft = await engine.load_adapter("soft", in_place=False)
+        first = await answered(engine, "soft")
+        assert first[0] != base[0]
+        assert held_by(engine) == {poet, soft.digest}
+        await engine.unload_adapter("soft")
+        await until_held(engine, {poet})
+        with pytest.raises(InvalidRequestError, match="there is no adapter 'soft'"):
+            await answered(engine, "soft")
+        await engine.load_adapter("soft", in_place=False)
+        again = await answered(engine, "soft")
+        assert again[0] == first[0]
+        assert again[1] > 0
 
 
 @pytest.mark.parametrize("kernels", ["auto", pytest.param("torch", marks=pytest.mark.many_processes)])

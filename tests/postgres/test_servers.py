@@ -17,6 +17,7 @@ from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
+from app.storage.runs import CANCEL
 from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
@@ -250,9 +251,18 @@ async def test_lost_listening_connection_is_made_again(
     notices = list[str]()
     monkeypatch.setattr(listener_of(second.services.store), "_on_notice", lambda _topic, text: notices.append(text))
     end_connections(schema_of(tmp_path))
+    database = first.services.store.database
     async with asyncio.timeout(20):
         while '["run_none"]' not in notices:
-            await first.services.store.runs.ask_to_cancel(["run_none"])
+            await database.write(lambda connection: connection.notify(CANCEL, '["run_none"]'), durable=False)
+
+
+async def test_run_of_another_tenant_is_not_cancelled(first: Server, second: Server) -> None:
+    run = await first.asked(2)
+    await second.services.store.of("stranger").runs.ask_to_cancel([run.id])
+    stored = await second.services.store.runs.find(run.id)
+    assert stored is not None
+    assert not stored.record.is_cancelled
 
 
 async def test_changes_reach_pages_at_other_servers(first: Server, second: Server) -> None:

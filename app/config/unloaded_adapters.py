@@ -1,10 +1,10 @@
 """Record of the adapters that administrators have unloaded, which later starts leave out."""
 
 import json
-import os
 from pathlib import Path
 
 from engine.api.errors import OutageError
+from engine.process.durable_file import write_json
 from models.adapters.found import find_adapters
 
 
@@ -45,13 +45,8 @@ class UnloadedAdapters:
     def _write(self, names: frozenset[str]) -> None:
         if self._file is None:
             return
-        draft = self._file.with_name(f".{self._file.name}.new")
         try:
-            with draft.open("w") as file:
-                json.dump(sorted(names), file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, self._file)
+            write_json(self._file, sorted(names))
         except OSError as error:
             raise OutageError(
                 f"{self._file} cannot be written ({error.strerror or error}), so a restart would undo the change. "

@@ -73,7 +73,7 @@ def _answers(describe: Callable[[], EngineConfig]) -> bool | None:
     try:
         return gives_answers(ModelFolder(describe().model.path))
     except (EbbError, ModelError):
-        # The load of the model reports what is wrong.
+        # A load of the model raises the same error.
         return None
 
 

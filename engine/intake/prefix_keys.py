@@ -2,8 +2,6 @@
 
 import hmac
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +11,7 @@ from cache_tiers.owners.block_key import BlockKey, KeyNamespace, block_key, exte
 from cache_tiers.owners.owners import PUBLIC, Owners
 from engine.api.errors import EngineError
 from engine.api.stored_tokens import AnsweredText, Trail
+from engine.process.durable_file import write_json
 from engine.request.public_prefix import PublicPrefix
 from models.adapters.adapter import Adapter
 
@@ -98,23 +97,8 @@ def _read(path: Path) -> dict[str, int]:
 
 
 def _write(path: Path, generations: dict[str, int]) -> None:
-    """Replace the file atomically and durably."""
     try:
-        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "w") as file:
-                json.dump(generations, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        except BaseException:
-            os.unlink(draft)
-            raise
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_json(path, generations)
     except OSError as error:
         raise EngineError(
             f"the tenant was not deleted: {path} cannot be written: {error.strerror or error}. Try again."

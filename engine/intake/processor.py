@@ -13,9 +13,8 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import Pooling, SamplingParams, check_sampling, check_something_may_come
 from engine.api.stored_tokens import Trail
 from engine.api.urgency import Urgency
-from engine.intake.adapter_use import adapter_use
+from engine.intake.adapter_use import named_adapter, use_of
 from engine.intake.prefix_keys import PrefixKeys, TenantSalts
-from engine.request.public_prefix import PublicPrefix
 from engine.request.request import Request
 from engine.request.scheduler_output import AdapterUse
 from engine.request.timeline import Phase
@@ -135,8 +134,8 @@ class Processor:
         """
         params, urgency = request.params, request.urgency
         self._check_answers(params)
-        adapter, prompt = self._use(request)
-        num_virtual = adapter.num_virtual if adapter is not None else 0
+        adapter, use, prompt = self._adapted(request)
+        num_virtual = use.num_virtual if use is not None else 0
         prepared = self._prepared_for(prompt)
         if prepared is None:
             self._check_prompt(prompt, num_virtual, is_all=params.pooling is not None)
@@ -145,7 +144,7 @@ class Processor:
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         check_something_may_come(sampling)
-        public, root = self._start(prompt, request, adapter)
+        public, root = self.keys.start(prompt, request.tenant, adapter, use.first if use is not None else None)
         # An embedding reads what other requests cached, but its own text is rarely sent again.
         keeps_kv = request.keep_kv and params.pooling is None
         if params.prompt_logprobs is not None or sampling.pooling == "mean":
@@ -164,7 +163,7 @@ class Processor:
             root_key=root,
             block_keys=keys,
             arrival=now,
-            adapter=adapter,
+            adapter=use,
             priority=urgency.priority,
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
@@ -186,25 +185,22 @@ class Processor:
 
         Raise InvalidRequestError.
         """
-        adapter, prompt = self._use(request)
-        num_virtual = adapter.num_virtual if adapter is not None else 0
+        adapter, use, prompt = self._adapted(request)
+        num_virtual = use.num_virtual if use is not None else 0
         self._check_prompt(prompt, num_virtual, is_all=request.params.pooling is not None)
-        public, root = self._start(prompt, request, adapter)
+        public, root = self.keys.start(prompt, request.tenant, adapter, use.first if use is not None else None)
         self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
 
-    def _use(self, request: GenerateRequest) -> tuple[AdapterUse | None, tuple[int, ...]]:
-        """Return the use of a request's adapter, None for the base model, and the prompt. Raise as `adapter_use`."""
-        if not request.adapter:
-            return None, tuple(request.prompt_token_ids)
-        return adapter_use(request, self.adapters)
+    def _adapted(self, request: GenerateRequest) -> tuple[Adapter | None, AdapterUse | None, tuple[int, ...]]:
+        """Return the adapter of a request, what it changes, and the prompt with its virtual tokens.
 
-    def _start(
-        self, prompt: Sequence[int], request: GenerateRequest, adapter: AdapterUse | None
-    ) -> tuple[PublicPrefix | None, BlockKey]:
-        """Return what `PrefixKeys.start` returns for a prompt."""
-        if adapter is None:
-            return self.keys.start(prompt, request.tenant)
-        return self.keys.start(prompt, request.tenant, self.adapters[request.adapter], adapter.first)
+        The adapter is looked up once: another thread may give its name to another one. Raise as `named_adapter`.
+        """
+        prompt = tuple(request.prompt_token_ids)
+        if not request.adapter:
+            return None, None, prompt
+        adapter = named_adapter(request, self.adapters)
+        return adapter, use_of(adapter, prompt), adapter.lead(prompt)
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""

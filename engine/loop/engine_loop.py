@@ -73,7 +73,7 @@ class EngineLoop:
         self.wake.set()
 
     def end_deadlines(self) -> None:
-        """End what is due, and watch deadlines no longer."""
+        """End the requests whose deadline has passed, and cancel the timer of the next one."""
         self.expire()
         if self._deadline is not None:
             self._deadline.cancel()

@@ -14,7 +14,7 @@ from models.interface.partition import Stage
 
 @dataclass(frozen=True, slots=True)
 class VirtualRows:
-    """The rows of a prompt adapter, as far as one process computes them.
+    """The part of a prompt adapter that one process computes.
 
     embeddings: [tokens, hidden]: inputs of the first layer. Zeros if K and V are given.
     kv: [layers, 2, tokens, kv_heads, head_dim]: K, to which no norm and no rotation is applied any more, and V; None if

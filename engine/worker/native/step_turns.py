@@ -14,7 +14,7 @@ class StepTurns:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open the files in `folder`, which all processes name, and create what is missing. Raise EngineError."""
+        """Open the two files in `folder`, or create them. All processes name the same folder. Raise EngineError."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with ExitStack() as opened:

@@ -27,7 +27,7 @@ export class Models {
     return names.length > 1 ? names : [];
   }
 
-  /** Names of the models that can answer in a chat, as far as that is known. */
+  /** Names of the models that can answer in a chat. One of which that is not known counts as able. */
   get answering(): readonly string[] {
     const others = this.list.filter(({ answers }) => answers === false);
     return this.names.filter((name) => !others.some((other) => other.name === name));

@@ -1,4 +1,4 @@
-"""Prompt adapters as PEFT writes them: the identity, the rows, and refusals that name what is wrong."""
+"""Prompt adapters in PEFT's format: their digests, their rows, and refusals that name the wrong key."""
 
 import json
 from pathlib import Path

@@ -46,7 +46,7 @@ export class GrowingText {
     this.grows ||= this.finishedText.length === finished;
   }
 
-  /** Parse a text up to its end, and return what is not finished. */
+  /** Parse the whole text, and return the part that further text may change. */
   private parsed(text: string): Rest {
     const source = /[\r\0]/.test(text) ? text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd") : text;
     if (!source.startsWith(this.finishedText)) this.reset();
